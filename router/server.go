@@ -1,0 +1,142 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"junction/state"
+	"junction/state/expr"
+)
+
+// Server is one MCP endpoint: an instance, not a product.
+type Server struct {
+	ID   string // unique; the name in the servers file, or the Consul service id
+	Name string // of the product or service; several instances may share it
+	Dial Dial   // how to reach it
+	// Declared by the operator, Consul or the server, in this precedence.
+	Offers        []Offer
+	LatencyP95    time.Duration // 0: undeclared
+	MaxConcurrent int           // 0: undeclared
+	Depth         string
+	Trusted       bool    // its own effect hints count
+	Weight        float64 // of the registry; 0: 1
+	Source        string  // "file", "consul"
+}
+
+// Dial says how to reach a server. Exactly one of Command and URL is set.
+type Dial struct {
+	Command string
+	Args    []string
+	Env     map[string]string // the child's own; ours is not passed on
+	Dir     string            // working directory; "": that of the servers file
+	URL     string
+	Headers map[string]string // may hold secrets: never printed
+}
+
+// Endpoint is the server's address for people and records, without credentials.
+func (s *Server) Endpoint() string { return s.Dial.endpoint() }
+
+// Offer is a server's claim to a capability, bound to a tool.
+type Offer struct {
+	Capability string
+	Tool       string
+	Attributes map[string][]string // for example language → go, rust
+	Effect     state.Effect        // "": unsafe
+	Key        string              // conditional: argument that carries the key, or "_meta.NAME"
+	Ledger     Ledger
+	With       *expr.Template // capability's arguments → the tool's; nil: passed through. Names: with
+	Result     *expr.Template // the tool's answer → the capability's; nil: structured content, else {text}. Names: result
+	Probe      any            // minimal arguments of the health check; nil: none
+}
+
+// Ledger is what deduplicates by key. Servers with the same name do so together.
+type Ledger struct {
+	Name  string
+	Keeps time.Duration // how long it keeps keys; 0: 24 h
+}
+
+// Contract is what every offer of a capability is held to, after mapping.
+type Contract struct {
+	Capability string
+	Input      json.RawMessage // JSON Schema; nil: anything
+	Output     json.RawMessage
+}
+
+// Snapshot is the known servers at one time. It is never changed.
+type Snapshot struct {
+	Servers   []*Server // by ID
+	Contracts map[string]Contract
+	Version   uint64 // rises with every change
+	Stale     bool   // the source cannot be reached; this is the last known
+}
+
+// Discovery finds servers.
+type Discovery interface {
+	// Snapshot returns the current servers without blocking.
+	Snapshot() *Snapshot
+	// Refresh looks again at once; it is called before "no candidate" is said.
+	Refresh(ctx context.Context) error
+}
+
+// Description is what a server said of itself in its handshake.
+type Description struct {
+	Name, Version   string
+	ProtocolVersion string
+	Modern          bool // 2026-07-28 or later
+	Tools           []Tool
+	Routing         Routing // extension dev.junction/routing
+	Fingerprint     string  // SHA-256 of the canonical capability document
+	Session         state.Session
+}
+
+// Tool is one tool of a server.
+type Tool struct {
+	Name         string
+	Description  string
+	InputSchema  json.RawMessage
+	OutputSchema json.RawMessage // nil: none
+	ReadOnly     *bool           // hints: untrusted unless the operator trusts the server
+	Idempotent   *bool
+	Routing      Routing // _meta["dev.junction/routing"]
+}
+
+// Routing is what a server declares under dev.junction/routing, for itself or
+// for a tool. It is a claim: it seeds scores, measurements override it.
+type Routing struct {
+	LatencyP95MS  int                 `json:"latency_p95_ms,omitempty"`
+	MaxConcurrent int                 `json:"max_concurrent_requests,omitempty"`
+	RequiresAuth  bool                `json:"requires_auth,omitempty"`
+	Capability    string              `json:"capability,omitempty"`
+	Attributes    map[string][]string `json:"attributes,omitempty"` // language_support counts as language
+}
+
+// ToolCall is one request to one server.
+type ToolCall struct {
+	Tool      string
+	Arguments map[string]any
+	Meta      map[string]any                                // added to _meta, for example the idempotency key
+	Idle, Max time.Duration                                 // reset by progress · never reset; queueing included
+	Progress  func(progress, total float64, message string) // nil: not asked for; must not block
+}
+
+// ToolResult is a server's answer.
+type ToolResult struct {
+	Structured any    // values of package value; nil: none
+	Text       string // text blocks joined by newlines
+	Content    []any  // the content blocks as values
+	IsError    bool
+	Duration   time.Duration // the server's own, where it said so; else 0
+}
+
+// Caller speaks to servers. It connects a server once and shares the
+// connection; one that dies is restarted or redialled with back-off; one that
+// hangs blocks no call to another.
+type Caller interface {
+	// Describe returns the current description, connecting first if need be.
+	Describe(ctx context.Context, s *Server) (*Description, error)
+	// Call makes one request. Every error is a *CallError.
+	Call(ctx context.Context, s *Server, c ToolCall) (*ToolResult, error)
+}
+
+func (d Dial) endpoint() string { return d.URL }
