@@ -66,6 +66,8 @@ type Journal struct {
 	named   map[string]bool     // named hops under way or done in this run
 	known   map[string][]Record // by hop, in order of Round, Attempt
 	waiting []Record            // safe outcomes that ride in the next store operation
+	flying  int                 // hops begun and not closed
+	idle    chan struct{}       // of Drain: closed once nothing flies; nil while not draining
 }
 
 // NewJournal returns the journal of one run of a task.
@@ -108,7 +110,8 @@ func (j *Journal) MaySend() error {
 // Begin opens a hop. fingerprint is the Hash of its canonical arguments (with
 // capability, server and tool): a record of the same identity with another
 // fingerprint is a *NondeterminismError. A numbered hop begun while one is open
-// is an *OpenHopError. The hop must be closed.
+// is an *OpenHopError; after [Journal.Drain] every one fails with ErrDraining.
+// The hop must be closed.
 func (j *Journal) Begin(name, fingerprint string) (*Hop, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -138,6 +141,9 @@ func (j *Journal) Begin(name, fingerprint string) (*Hop, error) {
 	if n := len(h.prior); n > 0 && h.prior[n-1].Final && h.prior[n-1].Status != CallSuccess {
 		h.round++
 		h.prior = nil
+	}
+	if err := j.takeOff(); err != nil {
+		return nil, err
 	}
 	if numbered {
 		j.open = name
@@ -222,6 +228,7 @@ type Hop struct {
 	id, name, fingerprint string
 	round                 int
 	prior                 []Record
+	closed                bool
 }
 
 // ID is the hop's stable identity.
@@ -266,10 +273,16 @@ func (h *Hop) Outcome(ctx context.Context, r Record, durable bool) error {
 	return err
 }
 
-// Close ends the hop, so that the next numbered one may begin.
+// Close ends the hop, so that the next numbered one may begin. A second call
+// does nothing.
 func (h *Hop) Close() {
 	h.journal.mu.Lock()
 	defer h.journal.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.closed = true
+	h.journal.land()
 	if h.journal.open == h.name {
 		h.journal.open = ""
 	}
