@@ -1,0 +1,78 @@
+# `make` lists what there is. Everything runs with Go, git and make; the tests of
+# other people's servers also want npm and say so where they skip.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+PKG     ?= ./...
+RUN     ?=
+FUZZTIME ?= 1m
+BENCH   ?= ^Benchmark(Superstep|FanOut100|Pick100|RoutedHop|AppendGrowth|Call)
+BENCHTIME ?= 1s
+
+BIN          := $(CURDIR)/.bin
+LINT_VERSION := v2.15.0
+LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
+
+# The race detector needs a C compiler; where there is none the tests run without.
+HAVE_CC := $(shell command -v "$$($(GO) env CC 2>/dev/null)" >/dev/null 2>&1 && echo yes)
+RACE    ?= $(if $(HAVE_CC),-race)
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  narrower: make test PKG=./graph/... RUN=TestResume · SHORT=1 leaves the slow ones out · RACE= without the race detector"
+
+.PHONY: build
+build: ## the junction program, in .bin/
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
+
+.PHONY: test
+test: ## every test, under the race detector where a C compiler is there
+	$(GO) test $(RACE) -timeout 15m $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)') $(PKG)
+
+.PHONY: check
+check: lint tidy cross ## what a change must pass: lint, tidy, cross-builds, tests with -race, fuzzing
+	$(MAKE) test RACE=-race
+	$(MAKE) fuzz
+
+.PHONY: lint
+lint: $(LINT) ## vet and golangci-lint, pinned
+	$(GO) vet $(PKG)
+	$(LINT) run $(PKG)
+
+$(LINT):
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv $(BIN)/golangci-lint $@
+
+.PHONY: fmt
+fmt: $(LINT) ## write every file the way the linters want it
+	$(LINT) fmt
+
+.PHONY: tidy
+tidy: ## is go.mod complete and minimal?
+	$(GO) mod tidy -diff
+
+.PHONY: cross
+cross: ## does it build for macOS and Windows, without C?
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build ./...
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (1m)
+	@$(GO) test -list '^Fuzz' $(PKG) | awk '/^Fuzz/ {t[++n]=$$1} /^ok/ {for (i=1; i<=n; i++) print $$2, t[i]; n=0}' | \
+	while read -r package target; do \
+		echo "fuzz $$package $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+	done
+
+.PHONY: bench
+bench: ## the benchmarks the performance table is made from
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) $(PKG)
+
+.PHONY: clean
+clean: ## remove what was built or installed here
+	rm -rf $(BIN) coverage.out examples/thirdparty/node_modules
