@@ -1,0 +1,255 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+	"junction/state"
+	"junction/state/value"
+)
+
+// rereadAfter is how old a catalog must be before a call that does not fit it
+// has it read again: a stream of bad calls must not become one of lists.
+const rereadAfter = time.Second
+
+// Describe returns the current description of s, connecting first if need be.
+// It is shared: do not change it. A failed reading is a *router.CallError.
+func (c *Client) Describe(ctx context.Context, s *router.Server) (d *router.Description, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d, err = nil, during(recovered(r), s.ID, "description")
+		}
+	}()
+	p, err := c.peer(s)
+	if err != nil {
+		return nil, err
+	}
+	d, e := p.describe(ctx)
+	if e != nil {
+		// Reading what a server can do has no effect.
+		e = p.secrets.mask(during(e, s.ID, "description"))
+		e.Execution = state.NotExecuted
+		return nil, e
+	}
+	return d, nil
+}
+
+func (p *peer) describe(ctx context.Context) (*router.Description, *router.CallError) {
+	for again := false; ; again = true {
+		conn, e := p.get(ctx)
+		if e != nil {
+			return nil, e
+		}
+		k, e := conn.catalog(ctx, p.client.expired)
+		conn.release()
+		if e == nil {
+			return k.description, nil
+		}
+		if !p.lost(conn, e) || again {
+			return nil, e
+		}
+	}
+}
+
+// expired reports whether a catalog is older than its server or we allow.
+func (c *Client) expired(k *catalog) bool {
+	allowed := c.opts.Revalidate
+	if k.ttl > 0 {
+		allowed = min(allowed, k.ttl)
+	}
+	return time.Since(k.read) > allowed
+}
+
+// lost takes from e what it says about the connection, and reports whether the
+// request is to be made again on a new one: the server refused it because it
+// does not know the session.
+func (p *peer) lost(c *conn, e *router.CallError) bool {
+	switch {
+	case e.Code == router.SessionExpired:
+		p.drop(c)
+		return true
+	case e.Code == router.Transport && e.Execution == state.NotExecuted && c.http && e.HTTPStatus == 0:
+		p.refusedBy(c, e)
+	case e.Code == router.CapabilityMismatch && e.RPCCode != 0, e.Code == router.OutputInvalid:
+		c.stale.Store(true) // its tools may have changed unannounced
+	}
+	return false
+}
+
+// Call makes one request. Every error is a *router.CallError; the clocks count
+// from here, so waiting for a connection is part of them.
+func (c *Client) Call(ctx context.Context, s *router.Server, call router.ToolCall) (r *router.ToolResult, err error) {
+	doing := "tool " + quote(call.Tool)
+	defer func() {
+		if p := recover(); p != nil {
+			r, err = nil, during(recovered(p), s.ID, doing)
+		}
+	}()
+	p, err := c.peer(s)
+	if err != nil {
+		return nil, err
+	}
+	clocks := startClocks(ctx, &call)
+	defer clocks.stop()
+	for again := false; ; again = true {
+		r, e := p.call(clocks, &call)
+		if e == nil {
+			return r, nil
+		}
+		if e.Code != router.SessionExpired || again {
+			return nil, p.secrets.mask(during(e, s.ID, doing))
+		}
+	}
+}
+
+func (p *peer) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
+	conn, e := p.get(k.ctx)
+	if e != nil {
+		return nil, e
+	}
+	defer conn.release()
+	r, e := conn.call(k, call)
+	if e != nil {
+		p.lost(conn, e)
+		return nil, e
+	}
+	conn.proven.Store(true)
+	return r, nil
+}
+
+func (c *conn) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
+	args, err := value.Normalize(orEmpty(call.Arguments))
+	if err != nil {
+		return nil, notSent(router.CapabilityMismatch, "the arguments have no exact JSON form: "+excerpt(err.Error()), err)
+	}
+	t, e := c.fitting(k.ctx, call.Tool, args)
+	if e != nil {
+		return nil, e
+	}
+	id := c.ids.Add(1)
+	params, e := c.params(id, call, args)
+	if e != nil {
+		return nil, e
+	}
+	if call.Progress != nil || k.idle != nil {
+		report := newProgress(k, call.Progress)
+		defer report.end()
+		defer c.follow(id, report)()
+	}
+	header := c.callHeaders(k.until, t, call.Tool, params)
+	ctx, ex := withExchange(k.ctx)
+	resp, e := c.post(ctx, id, string(protocol.MethodToolsCall), params, header)
+	if e != nil {
+		return nil, e
+	}
+	r, e := readResult(resp.Result, t.output)
+	if e != nil {
+		return nil, e
+	}
+	r.Duration = ex.took()
+	return r, nil
+}
+
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// fitting returns the tool when it exists and takes args. What does not fit the
+// catalog at hand is held against a fresh one before it is refused.
+func (c *conn) fitting(ctx context.Context, name string, args any) (*tool, *router.CallError) {
+	k, e := c.catalog(ctx, never)
+	if e != nil {
+		return nil, e
+	}
+	t, fault := k.fit(name, args)
+	if fault == nil {
+		return t, nil
+	}
+	fresh, e := c.catalog(ctx, func(k *catalog) bool { return time.Since(k.read) > rereadAfter })
+	if e != nil || fresh.digest == k.digest {
+		return nil, fault
+	}
+	return fresh.fit(name, args)
+}
+
+func (k *catalog) fit(name string, args any) (*tool, *router.CallError) {
+	t := k.tools[name]
+	if t == nil {
+		return nil, notSent(router.CapabilityMismatch, fmt.Sprintf("the server has no such tool; it has %s", k.names()), nil)
+	}
+	if err := t.input.check(args); err != nil {
+		return nil, notSent(router.CapabilityMismatch, "the arguments do not fit the tool's input schema: "+err.Error(), nil)
+	}
+	return t, nil
+}
+
+func (k *catalog) names() string {
+	if len(k.description.Tools) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, t := range k.description.Tools {
+		names = append(names, t.Name)
+	}
+	return excerpt(strings.Join(names, ", "))
+}
+
+// params builds tools/call's parameters. The caller's members of _meta yield to
+// those the protocol needs.
+func (c *conn) params(id int64, call *router.ToolCall, args any) ([]byte, *router.CallError) {
+	b := append(make([]byte, 0, 256), `{"name":`...)
+	b, err := value.Append(b, call.Tool)
+	if err == nil {
+		b, err = value.Append(append(b, `,"arguments":`...), args)
+	}
+	if err != nil {
+		return nil, notSent(router.CapabilityMismatch, "the call has no JSON form: "+excerpt(err.Error()), err)
+	}
+	b = append(append(b, `,"_meta":{`...), c.meta...)
+	b = strconv.AppendInt(append(b, `"progressToken":`...), id, 10)
+	own := map[string]any{}
+	for name, v := range call.Meta {
+		if name != "progressToken" && !strings.HasPrefix(name, "io.modelcontextprotocol/") {
+			own[name] = v
+		}
+	}
+	if len(own) > 0 {
+		var meta any
+		if meta, err = value.Normalize(own); err == nil {
+			var enc []byte
+			if enc, err = value.Encode(meta); err == nil {
+				b = append(append(b, ','), enc[1:len(enc)-1]...)
+			}
+		}
+		if err != nil {
+			return nil, notSent(router.CapabilityMismatch, "the call's _meta has no exact JSON form: "+excerpt(err.Error()), err)
+		}
+	}
+	return append(b, '}', '}'), nil
+}
+
+// callHeaders tells an HTTP server how long the caller still waits, and repeats
+// what the later era wants repeated.
+func (c *conn) callHeaders(until time.Time, t *tool, name string, params []byte) http.Header {
+	h := c.headers(string(protocol.MethodToolsCall), name)
+	if !c.http {
+		return h
+	}
+	h.Set(headerTimeout, strconv.FormatFloat(max(0, time.Until(until).Seconds()), 'f', 3, 64))
+	if t.headers != nil {
+		for name, v := range protocol.GenerateParamHeaders(t.headers, params) {
+			h.Set(name, v)
+		}
+	}
+	return h
+}

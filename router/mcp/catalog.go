@@ -1,0 +1,264 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+	"junction/state/value"
+)
+
+// maxPages bounds a tool list that never ends.
+const maxPages = 1000
+
+// catalog is what a server can do, as last read: the description and, beside
+// it, what calls need. It is never changed.
+type catalog struct {
+	description *router.Description
+	tools       map[string]*tool
+	digest      [32]byte      // of the bytes received: equal means unchanged
+	ttl         time.Duration // the server's ttlMs; 0: unsaid
+	read        time.Time
+}
+
+type tool struct {
+	input, output *schema
+	headers       *protocol.Tool // non-nil: arguments to repeat as headers
+}
+
+// pages is a tool list as received.
+type pages struct {
+	raw []json.RawMessage
+	ttl time.Duration
+}
+
+type wireTool struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Annotations  struct {
+		ReadOnly   *bool `json:"readOnlyHint"`
+		Idempotent *bool `json:"idempotentHint"`
+	} `json:"annotations"`
+	Meta map[string]json.RawMessage `json:"_meta"`
+}
+
+// wireServer is the part of an answer to initialize or server/discover that
+// describes the server.
+type wireServer struct {
+	ServerInfo   protocol.Implementation `json:"serverInfo"` // earlier era
+	Capabilities json.RawMessage         `json:"capabilities"`
+	Meta         struct {
+		ServerInfo protocol.Implementation `json:"io.modelcontextprotocol/serverInfo"`
+	} `json:"_meta"`
+}
+
+// list reads every page of the server's tools.
+func (c *conn) list(ctx context.Context) (*pages, *router.CallError) {
+	p := &pages{}
+	seen := map[string]bool{}
+	for cursor := ""; ; {
+		params := "{}"
+		if cursor != "" {
+			quoted, err := json.Marshal(cursor)
+			if err != nil {
+				return nil, unknown(router.OutputInvalid, "the tool list's cursor is not text", err)
+			}
+			params = `{"cursor":` + string(quoted) + `}`
+		}
+		resp, e := c.send(ctx, string(protocol.MethodToolsList), []byte(params), nil)
+		if e != nil {
+			return nil, e
+		}
+		var page struct {
+			NextCursor string `json:"nextCursor"`
+			TTL        *int64 `json:"ttlMs"`
+		}
+		if err := json.Unmarshal(resp.Result, &page); err != nil {
+			return nil, unknown(router.OutputInvalid, "the tool list cannot be read", err)
+		}
+		if page.TTL != nil {
+			p.ttl = max(time.Second, time.Duration(min(*page.TTL, int64(time.Hour/time.Millisecond)))*time.Millisecond)
+		}
+		p.raw = append(p.raw, resp.Result)
+		if page.NextCursor == "" {
+			return p, nil
+		}
+		if seen[page.NextCursor] || len(p.raw) == maxPages {
+			return nil, unknown(router.OutputInvalid, "the tool list does not end", nil)
+		}
+		seen[page.NextCursor], cursor = true, page.NextCursor
+	}
+}
+
+// readCatalog lists the tools and parses them, unless the bytes are those of
+// last, whose parsed form then stands.
+func (c *conn) readCatalog(ctx context.Context, last *catalog) (*catalog, *router.CallError) {
+	doc := c.link.opening().document(c.modern)
+	var server wireServer
+	if err := json.Unmarshal(doc, &server); err != nil {
+		return nil, unknown(router.OutputInvalid, "the handshake's answer cannot be read", err)
+	}
+	p := &pages{}
+	if hasTools(server.Capabilities) {
+		var e *router.CallError
+		if p, e = c.list(ctx); e != nil {
+			return nil, e
+		}
+	}
+	digest := digestOf(c.version, doc, p.raw)
+	next := &catalog{digest: digest, ttl: p.ttl, read: time.Now()}
+	if last != nil && last.digest == digest {
+		next.tools = last.tools
+		d := *last.description
+		d.Session = c.session(d.Fingerprint)
+		next.description = &d
+		return next, nil
+	}
+	if err := c.parse(next, &server, p, last); err != nil {
+		return nil, unknown(router.OutputInvalid, "the server's description cannot be read: "+excerpt(err.Error()), nil)
+	}
+	return next, nil
+}
+
+func hasTools(capabilities json.RawMessage) bool {
+	var c struct {
+		Tools json.RawMessage `json:"tools"`
+	}
+	return json.Unmarshal(capabilities, &c) == nil && len(c.Tools) > 0 && string(c.Tools) != "null"
+}
+
+func digestOf(version string, doc json.RawMessage, raw []json.RawMessage) [32]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%d\n%s\n", version, len(doc), doc)
+	for _, page := range raw {
+		fmt.Fprintf(h, "%d\n%s\n", len(page), page)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog) error {
+	info := server.ServerInfo
+	if c.modern {
+		info = server.Meta.ServerInfo
+	}
+	d := &router.Description{
+		Name: info.Name, Version: info.Version, ProtocolVersion: c.version, Modern: c.modern,
+		Routing: serverRouting(server.Capabilities),
+	}
+	next.tools = map[string]*tool{}
+	var raws []json.RawMessage
+	for _, page := range p.raw {
+		var list struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(page, &list); err != nil {
+			return err
+		}
+		for _, raw := range list.Tools {
+			var w wireTool
+			if err := json.Unmarshal(raw, &w); err != nil {
+				return err
+			}
+			t, ok := c.newTool(&w, last)
+			if w.Name == "" || next.tools[w.Name] != nil || !ok {
+				continue
+			}
+			next.tools[w.Name] = t
+			d.Tools = append(d.Tools, w.describe())
+			raws = append(raws, raw)
+		}
+	}
+	slices.SortStableFunc(d.Tools, func(a, b router.Tool) int { return strings.Compare(a.Name, b.Name) })
+	var err error
+	if d.Fingerprint, err = fingerprint(d, server.Capabilities, raws); err != nil {
+		return err
+	}
+	d.Session = c.session(d.Fingerprint)
+	next.description = d
+	return nil
+}
+
+func (w *wireTool) describe() router.Tool {
+	t := router.Tool{
+		Name: w.Name, Description: w.Description, InputSchema: w.InputSchema,
+		ReadOnly: w.Annotations.ReadOnly, Idempotent: w.Annotations.Idempotent,
+		Routing: readRouting(w.Meta[routingKey]),
+	}
+	if newSchema(w.OutputSchema) != nil {
+		t.OutputSchema = w.OutputSchema
+	}
+	return t
+}
+
+// newTool keeps the compiled schemas of a tool that did not change. A tool
+// whose header annotations are malformed must not be offered over HTTP.
+func (c *conn) newTool(w *wireTool, last *catalog) (*tool, bool) {
+	t := &tool{input: newSchema(w.InputSchema), output: newSchema(w.OutputSchema)}
+	if last != nil {
+		if old := last.tools[w.Name]; old != nil {
+			t.input, t.output = old.input.unless(t.input), old.output.unless(t.output)
+		}
+	}
+	if c.modern && c.http && bytes.Contains(w.InputSchema, []byte("x-mcp-header")) {
+		t.headers = &protocol.Tool{Name: w.Name, RawInputSchema: w.InputSchema}
+		if err := protocol.ValidateParamHeaderAnnotations(t.headers); err != nil {
+			c.log.Warn("tool left out: its header annotations are malformed", "tool", excerpt(w.Name), "error", excerpt(err.Error()))
+			return nil, false
+		}
+	}
+	return t, true
+}
+
+// unless returns s where fresh says the same, so that it stays compiled.
+func (s *schema) unless(fresh *schema) *schema {
+	if s != nil && fresh != nil && bytes.Equal(s.raw, fresh.raw) {
+		return s
+	}
+	return fresh
+}
+
+// fingerprint is the SHA-256, in hex, of the canonical capability document:
+// name, version, protocol, capabilities and tools by name, with sorted keys.
+func fingerprint(d *router.Description, capabilities json.RawMessage, tools []json.RawMessage) (string, error) {
+	caps, err := value.Parse(orNull(capabilities))
+	if err != nil {
+		return "", err
+	}
+	byName := map[string]any{}
+	for _, raw := range tools {
+		v, err := value.Parse(raw)
+		if err != nil {
+			return "", err
+		}
+		if m, ok := v.(map[string]any); ok {
+			name, _ := m["name"].(string)
+			byName[name] = m
+		}
+	}
+	doc, err := value.Encode(map[string]any{
+		"name": d.Name, "version": d.Version, "protocol": d.ProtocolVersion, "capabilities": caps, "tools": byName,
+	})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(doc)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}

@@ -1,0 +1,290 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+	"junction/state"
+)
+
+// farewell bounds the notification that cancels a request.
+const farewell = 5 * time.Second
+
+// conn is one live connection: a link after its handshake. mcp-go's client
+// did the handshake and answers what the server asks; requests of ours go
+// straight to the link, so that their raw answers can be read exactly.
+type conn struct {
+	server  *router.Server
+	link    link
+	client  *mcpclient.Client
+	version string
+	modern  bool
+	http    bool
+	meta    []byte // fixed members of _meta in the later era, each followed by a comma
+	nonce   string // goes into the session's handle
+	opened  time.Time
+	log     *slog.Logger
+
+	ids     atomic.Int64
+	known   atomic.Pointer[catalog]
+	stale   atomic.Bool   // the server said that its tools changed
+	proven  atomic.Bool   // a call has succeeded here
+	refresh chan struct{} // holds a token while the catalog may be read anew
+
+	mu       sync.Mutex
+	reports  map[int64]*progress // by progress token
+	inFlight int
+	retired  bool
+	idle     chan struct{} // closed once retired and nothing is in flight
+	partings sync.WaitGroup
+}
+
+// newConn wraps a link whose handshake is done. Ids start at a random place:
+// some servers let one client cancel another's request by its id.
+func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
+	var seed [24]byte
+	rand.Read(seed[:]) //nolint:errcheck // it cannot fail
+	_, overHTTP := l.(transport.HTTPConnection)
+	n := &conn{
+		server: s, link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
+		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID),
+		reports: map[int64]*progress{}, idle: make(chan struct{}), refresh: make(chan struct{}, 1),
+	}
+	n.modern = protocol.IsModernProtocol(n.version)
+	n.ids.Store(1<<40 + int64(binary.LittleEndian.Uint64(seed[:8])>>16))
+	n.refresh <- struct{}{}
+	if n.modern {
+		info, _ := json.Marshal(protocol.Implementation{Name: o.ClientName, Version: o.ClientVersion}) //nolint:errcheck // plain text
+		n.meta = []byte(`"` + protocol.MetaKeyProtocolVersion + `":"` + n.version + `","` +
+			protocol.MetaKeyClientCapabilities + `":{},"` + protocol.MetaKeyClientInfo + `":` + string(info) + `,`)
+	}
+	c.OnNotification(n.notified)
+	return n
+}
+
+// acquire counts a use of the connection; false: it is not to be used again.
+func (c *conn) acquire() bool {
+	select {
+	case <-c.link.gone():
+		return false
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired {
+		return false
+	}
+	c.inFlight++
+	return true
+}
+
+func (c *conn) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inFlight--; c.inFlight == 0 && c.retired {
+		close(c.idle)
+	}
+}
+
+// retire lets no new use begin; idle is closed when the last one has ended.
+func (c *conn) retire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired {
+		return
+	}
+	c.retired = true
+	if c.inFlight == 0 {
+		close(c.idle)
+	}
+}
+
+// send makes one request. params is a JSON object; in the later era _meta is
+// added to it where it has none.
+func (c *conn) send(ctx context.Context, method string, params []byte, header http.Header) (*transport.JSONRPCResponse, *router.CallError) {
+	if c.modern && header == nil {
+		params = c.withMeta(params)
+		header = c.headers(method, "")
+	}
+	return c.post(ctx, c.ids.Add(1), method, params, header)
+}
+
+// withMeta adds the later era's _meta to an object that has none.
+func (c *conn) withMeta(params []byte) []byte {
+	out := append([]byte(`{"_meta":{`), c.meta[:len(c.meta)-1]...)
+	out = append(out, '}')
+	if len(params) > len("{}") {
+		out = append(out, ',')
+	}
+	return append(out, params[1:]...)
+}
+
+// headers are those that the later era wants beside the body.
+func (c *conn) headers(method, name string) http.Header {
+	h := http.Header{}
+	if !c.modern || !c.http {
+		return h
+	}
+	h.Set(protocol.HeaderMethod, method)
+	if name != "" {
+		if v, ok := protocol.EncodeHeaderValue(name); ok {
+			h.Set(protocol.HeaderName, v)
+		}
+	}
+	return h
+}
+
+// post sends a request as it is, and tells the server when its context ended
+// first. Closing the stream tells it over HTTP in the later era; elsewhere it
+// takes a notification.
+func (c *conn) post(ctx context.Context, id int64, method string, params []byte, header http.Header) (*transport.JSONRPCResponse, *router.CallError) {
+	resp, err := c.link.SendRequest(ctx, transport.JSONRPCRequest{
+		JSONRPC: protocol.JSONRPC_VERSION, ID: protocol.NewRequestId(id),
+		Method: method, Params: json.RawMessage(params), Header: header,
+	})
+	if err == nil {
+		return resp, nil
+	}
+	e := asCallError(err)
+	if ctx.Err() != nil && e.Execution == state.Unknown && !(c.http && c.modern) {
+		c.sayCancelled(id, e.Message)
+	}
+	return nil, e
+}
+
+// sayCancelled runs off the caller's path: a server that does not listen must
+// not hold it up.
+func (c *conn) sayCancelled(id int64, reason string) {
+	c.partings.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), farewell)
+		defer cancel()
+		go func() {
+			select {
+			case <-c.link.gone():
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		err := c.link.SendNotification(ctx, protocol.JSONRPCNotification{
+			JSONRPC: protocol.JSONRPC_VERSION,
+			Notification: protocol.Notification{
+				Method: string(protocol.MethodNotificationCancelled),
+				Params: protocol.NotificationParams{AdditionalFields: map[string]any{"requestId": id, "reason": reason}},
+			},
+		})
+		if err != nil {
+			c.log.Debug("the server was not told of a cancel", "error", excerpt(err.Error()))
+		}
+	})
+}
+
+// notified runs in the link's reader and never waits.
+func (c *conn) notified(n protocol.JSONRPCNotification) {
+	switch n.Method {
+	case string(protocol.MethodNotificationToolsListChanged):
+		c.stale.Store(true)
+	case string(protocol.MethodNotificationProgress):
+		f := n.Params.AdditionalFields
+		token, ok := f["progressToken"].(float64)
+		if !ok {
+			return
+		}
+		c.mu.Lock()
+		p := c.reports[int64(token)]
+		c.mu.Unlock()
+		done, ok := f["progress"].(float64)
+		if p == nil || !ok {
+			return
+		}
+		total, _ := f["total"].(float64)
+		message, _ := f["message"].(string)
+		p.report(update{done, total, excerpt(message)})
+	}
+}
+
+// follow delivers the reports under token to p until the returned function is
+// called.
+func (c *conn) follow(token int64, p *progress) (leave func()) {
+	c.mu.Lock()
+	c.reports[token] = p
+	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		delete(c.reports, token)
+		c.mu.Unlock()
+	}
+}
+
+// session is the connection's handle for people and records. It names this
+// connection only, and gives away nothing of the wire's session.
+func (c *conn) session(fingerprint string) state.Session {
+	scheme := scheme(&c.server.Dial)
+	where := endpoint(&c.server.Dial)
+	id := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, c.nonce}, "\n")))
+	about := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, fingerprint}, "\n")))
+	return state.Session{
+		ID: hex.EncodeToString(id[:16]), Server: c.server.ID, Endpoint: where, ProtocolVersion: c.version,
+		Scheme: scheme, ContextHash: "sha256:" + hex.EncodeToString(about[:]), Opened: c.opened,
+	}
+}
+
+// catalog returns what the server can do. Where old says that the last
+// reading will not do, it is read again, by one caller while others wait.
+func (c *conn) catalog(ctx context.Context, old func(*catalog) bool) (*catalog, *router.CallError) {
+	if k := c.known.Load(); k != nil && !c.stale.Load() && !old(k) {
+		return k, nil
+	}
+	select {
+	case <-c.refresh:
+		defer func() { c.refresh <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ended(ctx, false)
+	}
+	last := c.known.Load()
+	if last != nil && !c.stale.Load() && !old(last) {
+		return last, nil
+	}
+	c.stale.Store(false) // a change told from here on is a new one
+	k, e := c.readCatalog(ctx, last)
+	if e != nil {
+		c.stale.Store(true)
+		return nil, e
+	}
+	if last != nil && last.digest != k.digest {
+		c.log.Info("the server's capabilities changed", "was", last.description.Fingerprint, "is", k.description.Fingerprint)
+	}
+	c.known.Store(k)
+	return k, nil
+}
+
+// never is for readings that any catalog at hand serves.
+func never(*catalog) bool { return false }
+
+// end closes the connection; force says that calls in flight are not waited for.
+func (c *conn) end(ctx context.Context, force bool) {
+	c.retire()
+	if !force {
+		select {
+		case <-c.idle:
+		case <-c.link.gone():
+		case <-ctx.Done():
+		}
+	}
+	c.link.stop(ctx)
+	c.partings.Wait()
+}

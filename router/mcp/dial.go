@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+)
+
+// open makes a connection: link, handshake, first reading of the tools.
+func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, e = nil, notSent(router.Transport, recovered(r).Message, nil)
+		}
+	}()
+	p.mu.Lock()
+	legacy, last := p.legacy, p.known
+	p.mu.Unlock()
+	l, e := p.link()
+	if e != nil {
+		return nil, e
+	}
+	c, e = p.handshake(ctx, l, legacy)
+	if e != nil && !legacy && diedUnanswered(l) {
+		// Some servers end when their first message is not the one they know.
+		l.stop(ctx)
+		if l, e = p.link(); e != nil {
+			return nil, e
+		}
+		legacy = true
+		c, e = p.handshake(ctx, l, legacy)
+	}
+	if e == nil {
+		c.known.Store(last) // what did not change is not parsed again
+		c.stale.Store(true)
+		_, e = c.catalog(ctx, never)
+	}
+	if e != nil {
+		l.stop(ctx)
+		return nil, p.unopened(ctx, e)
+	}
+	p.mu.Lock()
+	p.legacy = legacy || !l.opening().wasAnswered()
+	p.mu.Unlock()
+	return c, nil
+}
+
+// link starts the process or prepares the HTTP side.
+func (p *peer) link() (link, *router.CallError) {
+	o, d := &p.client.opts, &p.server.Load().Dial
+	if d.URL != "" {
+		l, e := newHTTPLink(d, o)
+		if e != nil {
+			return nil, e
+		}
+		return l, nil
+	}
+	ch, err := p.client.spawn.start(d, o.Self, o.Grace)
+	if err != nil {
+		return nil, notSent(router.Transport, excerpt(err.Error()), err)
+	}
+	return newStdio(ch, o.MaxResponseBytes), nil
+}
+
+// diedUnanswered reports whether a process ended at the probe for the later era.
+func diedUnanswered(l link) bool {
+	if _, isChild := l.(*stdio); !isChild || l.opening().wasAnswered() {
+		return false
+	}
+	select {
+	case <-l.gone():
+		return true
+	default:
+		return false
+	}
+}
+
+// handshake lets mcp-go find the era. It takes any answer to server/discover
+// for the later one; a server whose answer does not list the version is asked
+// again by the earlier handshake.
+func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *router.CallError) {
+	o := &p.client.opts
+	for {
+		options := []mcpclient.ClientOption{mcpclient.WithDiscoverTimeout(o.ConnectTimeout / 3)}
+		if legacy {
+			options = append(options, mcpclient.WithLegacyProtocolOnly())
+		}
+		client := mcpclient.NewClient(l, options...)
+		if err := client.Start(ctx); err != nil {
+			return nil, asCallError(err)
+		}
+		_, err := client.Initialize(ctx, protocol.InitializeRequest{Params: protocol.InitializeParams{
+			ClientInfo: protocol.Implementation{Name: o.ClientName, Version: o.ClientVersion},
+		}})
+		if err != nil {
+			return nil, handshakeError(err)
+		}
+		c := newConn(p.server.Load(), l, client, o)
+		if !c.modern || l.opening().settled(c.version) {
+			return c, nil
+		}
+		legacy = true
+		if h, ok := l.(transport.HTTPConnection); ok {
+			h.SetProtocolVersion("")
+		}
+	}
+}
+
+func handshakeError(err error) *router.CallError {
+	if v, ok := errors.AsType[protocol.UnsupportedProtocolVersionError](err); ok {
+		return notSent(router.VersionUnsupported, "no common protocol version: the server speaks "+quote(v.Version), nil)
+	}
+	return asCallError(err)
+}
+
+// unopened says of any failure on the way that the call was not sent, and names
+// the attempt's own time limit, which is none of the caller's clocks.
+func (p *peer) unopened(ctx context.Context, e *router.CallError) *router.CallError {
+	v := notSent(e.Code, e.Message, e.Err)
+	v.RPCCode, v.Data, v.HTTPStatus, v.RetryAfter, v.Stderr = e.RPCCode, e.Data, e.HTTPStatus, e.RetryAfter, e.Stderr
+	switch {
+	case p.client.base.Err() != nil:
+		v.Code, v.Message = router.Transport, "the MCP client was closed while it connected"
+	case ctx.Err() != nil:
+		v.Code = router.Transport
+		v.Message = fmt.Sprintf("no handshake within %v", p.client.opts.ConnectTimeout)
+	}
+	return v
+}

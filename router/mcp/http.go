@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+)
+
+// httpLink is mcp-go's Streamable HTTP with what it leaves out: the id of an
+// answer is checked, the HTTP status decides what a failure means, and the
+// JSON-RPC code and data survive.
+type httpLink struct {
+	*transport.StreamableHTTP
+	hop    *origin
+	start  opening
+	closed chan struct{}
+	once   sync.Once
+}
+
+var (
+	_ link                             = (*httpLink)(nil)
+	_ transport.HTTPConnection         = (*httpLink)(nil)
+	_ transport.BidirectionalInterface = (*httpLink)(nil)
+)
+
+func newHTTPLink(d *router.Dial, o *Options) (*httpLink, *router.CallError) {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
+	}
+	hop := newOrigin(u, d.Headers, o)
+	// The headers stay with hop, which knows where they may go.
+	tr, err := transport.NewStreamableHTTP(d.URL,
+		transport.WithHTTPBasicClient(&http.Client{Transport: hop, CheckRedirect: hop.redirect}),
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, notSent(router.Transport, "the url cannot be used", nil)
+	}
+	return &httpLink{StreamableHTTP: tr, hop: hop, closed: make(chan struct{})}, nil
+}
+
+// SendRequest makes one exchange. Its error is a *router.CallError.
+func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	if err := l.start.admit(req.Method); err != nil {
+		return nil, err
+	}
+	ctx, ex := withExchange(ctx)
+	resp, err := l.StreamableHTTP.SendRequest(ctx, req)
+	resp, failure := l.judge(ctx, ex, req, resp, err)
+	l.start.observe(req.Method, resp, failure)
+	if failure != nil {
+		return nil, failure
+	}
+	return resp, nil
+}
+
+// judge decides by status, then by what arrived; mcp-go's own errors only say
+// that something is missing.
+func (l *httpLink) judge(ctx context.Context, ex *exchange, req transport.JSONRPCRequest,
+	resp *transport.JSONRPCResponse, err error) (*transport.JSONRPCResponse, *router.CallError) {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	if ex.status != 0 && (ex.status < 200 || ex.status > 299) {
+		if req.Method == string(protocol.MethodServerDiscover) && err == nil && resp.Error != nil &&
+			(ex.status == http.StatusBadRequest || ex.status == http.StatusNotFound) {
+			return resp, nil // which error it is decides the era
+		}
+		return nil, ex.rejection(l.hop.credentials)
+	}
+	if err != nil {
+		return nil, ex.breakage(ctx, err)
+	}
+	if resp != nil && resp.ID.String() != req.ID.String() {
+		return nil, unknown(router.OutputInvalid, "the answer carries the id of another request", nil)
+	}
+	return conclude(req, resp)
+}
+
+// SendNotification sends a message that has no answer.
+func (l *httpLink) SendNotification(ctx context.Context, n protocol.JSONRPCNotification) error {
+	if err := l.StreamableHTTP.SendNotification(ctx, n); err != nil {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err // without the URL, which may hold a credential
+		}
+		return notSent(router.Transport, "the notification could not be sent: "+excerpt(err.Error()), nil)
+	}
+	return nil
+}
+
+func (l *httpLink) gone() <-chan struct{} { return l.closed }
+func (l *httpLink) opening() *opening     { return &l.start }
+
+// stop ends the session, which takes a request in the earlier era.
+func (l *httpLink) stop(ctx context.Context) {
+	release := context.AfterFunc(ctx, l.hop.cut)
+	defer release()
+	l.once.Do(func() {
+		close(l.closed)
+		l.StreamableHTTP.Close() //nolint:errcheck // it has no error to give
+		l.hop.idle()
+	})
+}

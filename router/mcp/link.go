@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+)
+
+// link is a transport of mcp-go that reports every failure of SendRequest as a
+// *router.CallError and passes on no JSON-RPC error but server/discover's.
+type link interface {
+	transport.Interface
+	// gone is closed when the link can carry nothing any more.
+	gone() <-chan struct{}
+	// opening is what the link saw of the handshake.
+	opening() *opening
+	// stop ends the link; when ctx ends first, by force.
+	stop(ctx context.Context)
+}
+
+// opening watches the handshake that mcp-go's client does over a link. It
+// keeps the answers as the server wrote them, and refuses the fall-back to the
+// earlier era where the first answer rules that out.
+type opening struct {
+	mu       sync.Mutex
+	answered bool // server/discover got an answer of any kind
+	discover json.RawMessage
+	initial  json.RawMessage // of initialize
+	verdict  *router.CallError
+}
+
+// admit returns why a request must not be sent, if it must not.
+func (o *opening) admit(method string) error {
+	if method != string(protocol.MethodInitialize) {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.verdict != nil {
+		return o.verdict
+	}
+	return nil
+}
+
+// observe learns from the outcome of a request of the handshake.
+func (o *opening) observe(method string, resp *transport.JSONRPCResponse, e *router.CallError) {
+	switch method {
+	case string(protocol.MethodInitialize):
+		if e == nil {
+			o.mu.Lock()
+			o.initial = slices.Clone(resp.Result)
+			o.mu.Unlock()
+		}
+	case string(protocol.MethodServerDiscover):
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.discovered(resp, e)
+	}
+}
+
+func (o *opening) discovered(resp *transport.JSONRPCResponse, e *router.CallError) {
+	switch {
+	case e != nil:
+		o.answered = o.answered || e.HTTPStatus != 0
+		if unanswerable(e) {
+			o.verdict = e
+		}
+	case resp.Error != nil:
+		o.answered = true
+		// A server that knows the error for unsupported versions is of the
+		// later era: the handshake of the earlier one is tried only when the
+		// server lists a version of it.
+		if resp.Error.Code == rpcUnsupportedVersion {
+			offered := supported(resp.Error.Data)
+			if protocol.NegotiateMutuallySupportedVersion(offered) == "" {
+				o.verdict = refused(resp.Error)
+				o.verdict.Message += "; it supports " + excerpt(strings.Join(offered, ", "))
+			}
+		}
+	default:
+		o.answered, o.discover = true, slices.Clone(resp.Result)
+	}
+}
+
+// settled says whether the answer to server/discover lists version.
+func (o *opening) settled(version string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var d struct {
+		SupportedVersions []string `json:"supportedVersions"`
+	}
+	return json.Unmarshal(o.discover, &d) == nil && slices.Contains(d.SupportedVersions, version)
+}
+
+func (o *opening) wasAnswered() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.answered
+}
+
+// document returns the answer that describes the server.
+func (o *opening) document(modern bool) json.RawMessage {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if modern {
+		return o.discover
+	}
+	return o.initial
+}
+
+// conclude turns what a transport received into a result or one CallError.
+func conclude(req transport.JSONRPCRequest, resp *transport.JSONRPCResponse) (*transport.JSONRPCResponse, *router.CallError) {
+	switch {
+	case resp == nil:
+		return nil, unknown(router.OutputInvalid, "the server sent no answer", nil)
+	case resp.Error != nil && req.Method != string(protocol.MethodServerDiscover):
+		return nil, refused(resp.Error)
+	case resp.Error == nil && len(resp.Result) == 0:
+		return nil, unknown(router.OutputInvalid, "the answer holds neither a result nor an error", nil)
+	}
+	return resp, nil
+}
+
+// requestID reads the id of an answer. Ids of ours are integers; some servers
+// hand them back as 7.0.
+func requestID(raw json.RawMessage) (int64, bool) {
+	if id, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return id, true
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}

@@ -1,0 +1,364 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+)
+
+// queued is how many messages may wait for a child to read. A caller beyond it
+// waits with its own context.
+const queued = 16
+
+// settle is how long the exit status and the last of stderr are waited for,
+// once a child closed its output, before calls in flight are told.
+const settle = 250 * time.Millisecond
+
+// stdio is a transport of mcp-go over a child's standard streams. Unlike
+// mcp-go's own, a message waits in a queue with its caller's context: a child
+// that does not read holds up nobody beyond their clocks, and what was still
+// queued when a call ended provably did not execute.
+type stdio struct {
+	child *child
+	limit int
+	start opening
+	queue chan *frame
+	dead  chan struct{} // closed when nothing more will be read
+	cause error         // why, readable once dead is closed
+
+	mu      sync.Mutex
+	waiting map[int64]chan answer
+	notify  func(protocol.JSONRPCNotification)
+	serve   transport.RequestHandler
+	stray   atomic.Int64 // answers that nobody waited for
+}
+
+type answer struct {
+	resp *transport.JSONRPCResponse
+	err  *router.CallError
+}
+
+// frame is one message on its way to the child.
+type frame struct {
+	data  []byte
+	taken atomic.Bool // by the writer, or by a caller that withdrew it
+}
+
+// claim takes the frame; only the first claimant gets it.
+func (f *frame) claim() bool { return f.taken.CompareAndSwap(false, true) }
+
+// message is any JSON-RPC message of a server.
+type message struct {
+	ID     json.RawMessage               `json:"id"`
+	Method string                        `json:"method"`
+	Params json.RawMessage               `json:"params"`
+	Result json.RawMessage               `json:"result"`
+	Error  *protocol.JSONRPCErrorDetails `json:"error"`
+}
+
+var (
+	_ link                             = (*stdio)(nil)
+	_ transport.BidirectionalInterface = (*stdio)(nil)
+)
+
+func newStdio(ch *child, limit int) *stdio {
+	s := &stdio{
+		child: ch, limit: limit,
+		queue: make(chan *frame, queued), dead: make(chan struct{}),
+		waiting: map[int64]chan answer{},
+	}
+	go s.write()
+	go s.read()
+	return s
+}
+
+// Start does nothing: the child runs already.
+func (s *stdio) Start(context.Context) error { return nil }
+
+// SendRequest makes one exchange. Its error is a *router.CallError.
+func (s *stdio) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	if err := s.start.admit(req.Method); err != nil {
+		return nil, err
+	}
+	resp, failure := s.exchange(ctx, req)
+	if failure == nil {
+		resp, failure = conclude(req, resp)
+	}
+	s.start.observe(req.Method, resp, failure)
+	if failure != nil {
+		return nil, failure
+	}
+	return resp, nil
+}
+
+func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, *router.CallError) {
+	id, ok := req.ID.Value().(int64)
+	data, err := json.Marshal(req)
+	if err != nil || !ok {
+		return nil, notSent(router.Transport, fmt.Sprintf("the request has no JSON form: %v", err), err)
+	}
+	reply := make(chan answer, 1)
+	s.mu.Lock()
+	s.waiting[id] = reply
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.waiting, id)
+		s.mu.Unlock()
+	}()
+	f := &frame{data: append(data, '\n')}
+	if e := s.enqueue(ctx, f); e != nil {
+		return nil, e
+	}
+	select {
+	case a := <-reply:
+		return a.resp, a.err
+	case <-ctx.Done():
+	case <-s.dead:
+	}
+	select {
+	case a := <-reply: // completed first: the result stands
+		return a.resp, a.err
+	default:
+	}
+	sent := !f.claim()
+	if ctx.Err() != nil {
+		return nil, ended(ctx, sent)
+	}
+	return nil, s.death(sent)
+}
+
+func (s *stdio) enqueue(ctx context.Context, f *frame) *router.CallError {
+	select {
+	case <-s.dead:
+		return s.death(false)
+	default:
+	}
+	select {
+	case s.queue <- f:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx, false)
+	case <-s.dead:
+		return s.death(false)
+	}
+}
+
+// death is the failure of a request that a dead child left behind.
+func (s *stdio) death(sent bool) *router.CallError {
+	e := unknown(router.Transport, "the server's process ended: "+s.cause.Error(), s.cause)
+	if !sent {
+		e = notSent(router.Transport, "the server's process has ended: "+s.cause.Error(), s.cause)
+	}
+	e.Stderr = s.child.stderr.lines()
+	return e
+}
+
+// SendNotification queues a message that has no answer.
+func (s *stdio) SendNotification(ctx context.Context, n protocol.JSONRPCNotification) error {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return notSent(router.Transport, "the notification has no JSON form", err)
+	}
+	if e := s.enqueue(ctx, &frame{data: append(data, '\n')}); e != nil {
+		return e
+	}
+	return nil
+}
+
+func (s *stdio) write() {
+	for {
+		select {
+		case f := <-s.queue:
+			if !f.claim() {
+				continue
+			}
+			if _, err := s.child.stdin.Write(f.data); err != nil {
+				return // the reader finds out why
+			}
+		case <-s.dead:
+			return
+		}
+	}
+}
+
+// read runs until the child closes its output or ends.
+func (s *stdio) read() {
+	in := bufio.NewReaderSize(s.child.stdout, 64<<10)
+	for {
+		line, whole, err := readLine(in, s.limit)
+		switch {
+		case !whole:
+			s.tooLarge(line)
+		case len(line) > 0:
+			s.dispatch(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	// The child may still run; it is of no use without its output.
+	wait := time.NewTimer(settle)
+	defer wait.Stop()
+	s.cause = errors.New("it closed its output")
+	select {
+	case <-s.child.exited:
+		s.cause = s.child.status()
+		select {
+		case <-s.child.stderr.closed:
+		case <-wait.C:
+		}
+	case <-wait.C:
+	}
+	close(s.dead)
+}
+
+// readLine reads one line without its end. Of a line beyond limit it returns
+// the beginning and whole false; the rest is skipped.
+func readLine(in *bufio.Reader, limit int) (line []byte, whole bool, err error) {
+	whole = true
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) <= limit {
+			line = append(line, part...)
+		} else {
+			if len(line) == 0 {
+				line = append(line, part[:min(len(part), 1024)]...)
+			}
+			whole = false
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, whole, err
+		}
+		return bytes.TrimRight(line, "\r\n"), whole, err
+	}
+}
+
+func (s *stdio) dispatch(line []byte) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return // servers print all manner of things to their output
+	}
+	switch {
+	case m.Method == "":
+		s.deliver(&m)
+	case len(m.ID) == 0:
+		var n protocol.JSONRPCNotification
+		if json.Unmarshal(line, &n) != nil {
+			return
+		}
+		s.mu.Lock()
+		notify := s.notify
+		s.mu.Unlock()
+		if notify != nil {
+			notify(n)
+		}
+	default:
+		s.respond(line)
+	}
+}
+
+func (s *stdio) deliver(m *message) {
+	id, ok := requestID(m.ID)
+	if !ok {
+		s.stray.Add(1)
+		return
+	}
+	s.hand(id, answer{resp: &transport.JSONRPCResponse{
+		JSONRPC: protocol.JSONRPC_VERSION, ID: protocol.NewRequestId(id), Result: m.Result, Error: m.Error,
+	}})
+}
+
+func (s *stdio) hand(id int64, a answer) {
+	s.mu.Lock()
+	reply := s.waiting[id]
+	delete(s.waiting, id) // a second answer finds nobody
+	s.mu.Unlock()
+	if reply == nil {
+		s.stray.Add(1)
+		return
+	}
+	reply <- a
+}
+
+var idField = regexp.MustCompile(`"id"\s*:\s*(\d+)`)
+
+// tooLarge fails the request whose answer was cut, where its id was seen.
+func (s *stdio) tooLarge(start []byte) {
+	if m := idField.FindSubmatch(start[:min(len(start), 1024)]); m != nil {
+		if id, ok := requestID(m[1]); ok {
+			s.hand(id, answer{err: unknown(router.OutputInvalid, errTooLarge.Error(), errTooLarge)})
+		}
+	}
+}
+
+// respond answers a request of the server. What does not fit into the queue is
+// dropped: the reader may not wait for a child that does not read.
+func (s *stdio) respond(line []byte) {
+	var req transport.JSONRPCRequest
+	s.mu.Lock()
+	serve := s.serve
+	s.mu.Unlock()
+	if json.Unmarshal(line, &req) != nil || serve == nil {
+		return
+	}
+	resp, err := serve(context.Background(), req)
+	if err != nil {
+		resp = transport.NewJSONRPCErrorResponse(req.ID, protocol.METHOD_NOT_FOUND, err.Error(), nil)
+	}
+	data, err := json.Marshal(resp)
+	if err != nil {
+		return
+	}
+	select {
+	case s.queue <- &frame{data: append(data, '\n')}:
+	default:
+	}
+}
+
+// SetNotificationHandler sets who is told of notifications. It must not block.
+func (s *stdio) SetNotificationHandler(f func(protocol.JSONRPCNotification)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notify = f
+}
+
+// SetRequestHandler sets who answers the server's requests. It must not block.
+func (s *stdio) SetRequestHandler(f transport.RequestHandler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serve = f
+}
+
+// GetSessionId returns "": a child is its own session.
+func (s *stdio) GetSessionId() string { return "" }
+
+// Close ends the child with the default patience.
+func (s *stdio) Close() error {
+	s.stop(context.Background())
+	return nil
+}
+
+func (s *stdio) gone() <-chan struct{} { return s.dead }
+func (s *stdio) opening() *opening     { return &s.start }
+
+func (s *stdio) stop(ctx context.Context) {
+	s.child.stop(ctx)
+	<-s.dead
+}
