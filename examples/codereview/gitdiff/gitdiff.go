@@ -28,6 +28,16 @@ type Diff struct {
 	Base     string    `json:"base"`     // its first parent; "": there is none here, and the whole tree counts as added
 	Files    []File    `json:"files"`    // by path
 	Skipped  []Skipped `json:"skipped"`  // by path
+	Listing  []Listed  `json:"listing"`  // the files without their contents
+}
+
+// Listed is what a report needs to know of a file.
+type Listed struct {
+	Path       string      `json:"path"`
+	Status     repo.Status `json:"status"`
+	Language   string      `json:"language"`
+	Reviewable bool        `json:"reviewable"`
+	Reason     string      `json:"reason"`
 }
 
 // File is a text file to look at.
@@ -84,7 +94,7 @@ func Read(ctx context.Context, dir string, opts *Options) (_ *Diff, err error) {
 		return nil, err
 	}
 
-	d := &Diff{Repo: r.Dir(), Revision: head, Base: base, Files: []File{}, Skipped: []Skipped{}}
+	d := &Diff{Repo: r.Dir(), Revision: head, Base: base, Files: []File{}, Skipped: []Skipped{}, Listing: []Listed{}}
 	blobs, err := r.Blobs(ctx)
 	if err != nil {
 		return nil, err
@@ -108,7 +118,9 @@ func (d *Diff) fill(changes []repo.Change, blobs *repo.Blobs, opts *Options) err
 			continue
 		}
 		total += int64(len(content))
-		d.Files = append(d.Files, d.file(c, content, opts))
+		f := d.file(c, content, opts)
+		d.Files = append(d.Files, f)
+		d.Listing = append(d.Listing, Listed{f.Path, f.Status, f.Language, f.Reviewable, f.Reason})
 	}
 	return nil
 }

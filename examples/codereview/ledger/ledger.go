@@ -1,0 +1,221 @@
+// Package ledger publishes texts exactly once for each idempotency key.
+//
+// Invariant: the claim of a key, the fingerprint of what it stands for, the
+// published text, the receipt and the count of executions become durable in one
+// SQLite transaction. So a key that is seen again, by this process or another
+// on the same file, after a crash or not, gets the receipt of the one execution
+// there was, and the count can be asked for as proof.
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+var (
+	// ErrConflict is returned when a key comes again with other arguments.
+	ErrConflict = errors.New("idempotency conflict: this key was used with other arguments; use a key of its own for each publication")
+	// ErrInProgress is returned while another call with the key is under way.
+	ErrInProgress = errors.New("in progress: a call with this key is under way; wait and ask again with the same key")
+)
+
+// Publication is what is published.
+type Publication struct {
+	Text string `json:"text"`
+	Path string `json:"path,omitempty"` // file to write; "": only the ledger keeps the text
+}
+
+// Receipt is the outcome of an execution, the same each time it is asked for.
+type Receipt struct {
+	ID     int64  `json:"receipt"` // the how manyth publication of this ledger, from 1
+	SHA256 string `json:"sha256"`
+	Bytes  int    `json:"bytes"`
+	Path   string `json:"path"`
+}
+
+// Ledger is an open ledger. It is safe for concurrent use, and several
+// processes may share its file.
+type Ledger struct {
+	db *sql.DB
+
+	mu   sync.Mutex
+	open map[string]bool // keys being executed by this process
+}
+
+const schema = `
+CREATE TABLE IF NOT EXISTS publication (
+	id          INTEGER PRIMARY KEY AUTOINCREMENT,
+	key         TEXT NOT NULL UNIQUE,
+	fingerprint TEXT NOT NULL,
+	text        TEXT NOT NULL,
+	receipt     TEXT NOT NULL,
+	executions  INTEGER NOT NULL
+) STRICT`
+
+// Open opens the ledger in a file, which is made when it does not exist.
+func Open(ctx context.Context, path string) (*Ledger, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	// A transaction that begins deferred and then writes fails at once when
+	// another process holds the file, whatever busy_timeout says.
+	options := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?"+options.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open ledger %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, schema); err != nil {
+		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", path, err), db.Close())
+	}
+	return &Ledger{db: db, open: make(map[string]bool)}, nil
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error { return l.db.Close() }
+
+// Publish executes a publication under a key, or returns the receipt of the
+// execution there was. A file is written before the transaction commits, whole
+// or not at all: a crash between the two leaves the file without its entry, and
+// the next call with the key writes the same bytes again.
+func (l *Ledger) Publish(ctx context.Context, key string, p Publication) (Receipt, error) {
+	if key == "" {
+		return Receipt{}, errors.New("no idempotency key: publish only with one")
+	}
+	if !l.claim(key) {
+		return Receipt{}, fmt.Errorf("key %q: %w", key, ErrInProgress)
+	}
+	defer l.free(key)
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	receipt, err := publish(ctx, tx, key, p)
+	if err != nil {
+		if rerr := tx.Rollback(); rerr != nil && !errors.Is(rerr, sql.ErrTxDone) {
+			err = errors.Join(err, rerr)
+		}
+		return Receipt{}, err
+	}
+	if err := tx.Commit(); err != nil {
+		return Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	return receipt, nil
+}
+
+func publish(ctx context.Context, tx *sql.Tx, key string, p Publication) (Receipt, error) {
+	var fingerprint, stored string
+	err := tx.QueryRowContext(ctx, "SELECT fingerprint, receipt FROM publication WHERE key = ?", key).Scan(&fingerprint, &stored)
+	switch {
+	case err == nil && fingerprint != p.fingerprint():
+		return Receipt{}, fmt.Errorf("key %q: %w", key, ErrConflict)
+	case err == nil:
+		var r Receipt
+		if err := json.Unmarshal([]byte(stored), &r); err != nil {
+			return Receipt{}, fmt.Errorf("publish: receipt of key %q: %w", key, err)
+		}
+		return r, nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	sum := sha256.Sum256([]byte(p.Text))
+	r := Receipt{SHA256: hex.EncodeToString(sum[:]), Bytes: len(p.Text), Path: p.Path}
+	row := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM publication")
+	if err := row.Scan(&r.ID); err != nil {
+		return Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	receipt, err := json.Marshal(r)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	const insert = "INSERT INTO publication (id, key, fingerprint, text, receipt, executions) VALUES (?, ?, ?, ?, ?, 1)"
+	if _, err := tx.ExecContext(ctx, insert, r.ID, key, p.fingerprint(), p.Text, string(receipt)); err != nil {
+		return Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	return r, p.write()
+}
+
+func (l *Ledger) claim(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[key] {
+		return false
+	}
+	l.open[key] = true
+	return true
+}
+
+func (l *Ledger) free(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, key)
+}
+
+// Executions tells how often each key was executed, which is once, and all
+// keys together.
+func (l *Ledger) Executions(ctx context.Context) (_ Executions, err error) {
+	e := Executions{Keys: make(map[string]int)}
+	rows, err := l.db.QueryContext(ctx, "SELECT key, executions FROM publication")
+	if err != nil {
+		return e, fmt.Errorf("count executions: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var key string
+		var n int
+		if err := rows.Scan(&key, &n); err != nil {
+			return e, fmt.Errorf("count executions: %w", err)
+		}
+		e.Keys[key] = n
+		e.Total += n
+	}
+	return e, rows.Err()
+}
+
+// Executions counts publications.
+type Executions struct {
+	Total int            `json:"total"`
+	Keys  map[string]int `json:"keys"`
+}
+
+func (p Publication) fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %d\n%s%s", len(p.Path), len(p.Text), p.Path, p.Text)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// write writes the file through a temporary one beside it.
+func (p Publication) write() error {
+	if p.Path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil { //nolint:gosec // the report is for others to read
+		return fmt.Errorf("publish: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(p.Path), ".report-*")
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	_, err = f.WriteString(p.Text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), p.Path)
+	}
+	if err != nil {
+		return fmt.Errorf("publish: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+)
+
+// died is the exit code of a server that was told to die.
+const died = 9
+
+// faults decides what goes wrong with a call, by its number and by a seeded
+// draw, so that a trial can be repeated.
+type faults struct {
+	o   Options
+	die func() // does not return
+
+	mu   sync.Mutex
+	n    int // calls begun
+	rand *rand.Rand
+}
+
+func newFaults(o Options) *faults {
+	return &faults{o: o, die: func() { os.Exit(died) }, rand: rand.New(rand.NewPCG(o.Seed, 0))} //nolint:gosec // trials are repeatable, not secret
+}
+
+var errTold = errors.New("this server was told to fail")
+
+// strike does to a call what the flags say. It returns an error for a call that
+// has to fail.
+func (f *faults) strike(ctx context.Context, tool string) error {
+	n, fails, err := f.begin(tool)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, f.o.Slow); err != nil {
+		return err
+	}
+	switch {
+	case f.o.DieAfter >= 0 && n > f.o.DieAfter:
+		f.die()
+	case f.o.Hang:
+		<-ctx.Done()
+		return ctx.Err()
+	case fails:
+		return errTold
+	}
+	return nil
+}
+
+// begin numbers a call, draws its luck and notes it down.
+func (f *faults) begin(tool string) (n int, fails bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n++
+	fails = f.n <= f.o.Fail.Count || f.rand.Float64() < f.o.Fail.Rate
+	if f.o.Calls == "" {
+		return f.n, fails, nil
+	}
+	file, err := os.OpenFile(f.o.Calls, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, false, fmt.Errorf("note the call: %w", err)
+	}
+	_, err = fmt.Fprintf(file, "%s %d\n", tool, f.n)
+	return f.n, fails, errors.Join(err, file.Close())
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// middleware lets a call meet its faults, then tells the client while it works
+// that it is alive.
+func (s *Server) middleware(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
+	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if err := s.faults.strike(ctx, r.Params.Name); err != nil {
+			return nil, err
+		}
+		stop := s.heartbeat(ctx, r)
+		defer stop()
+		return next(ctx, r)
+	}
+}
+
+// beat is the time between two signs of life.
+const beat = time.Second
+
+// heartbeat sends progress until it is stopped, so that a client's idle clock
+// does not run out on the first review of a large package. Nothing is sent once
+// stop has returned.
+func (s *Server) heartbeat(ctx context.Context, r mcp.CallToolRequest) (stop func()) {
+	if r.Params.Meta == nil || r.Params.Meta.ProgressToken == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 1; wait(ctx, beat) == nil; n++ {
+			err := s.mcp.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+				"progressToken": r.Params.Meta.ProgressToken,
+				"progress":      n,
+				"message":       "still at work",
+			})
+			if err != nil {
+				return // the client cannot be told: it will judge by its clock
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

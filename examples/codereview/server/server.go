@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"junction/examples/codereview/goreview"
+	"junction/examples/codereview/jsreview"
+	"junction/examples/codereview/reviewer"
+	"junction/examples/codereview/rustreview"
+	"junction/examples/codereview/secrets"
+)
+
+// version of the example servers, as they tell it.
+const version = "0.1.0"
+
+// routingKey is the extension under which a server declares how to route to it.
+const routingKey = "dev.junction/routing"
+
+// Server is one MCP server. Close removes what its tools keep.
+type Server struct {
+	name   string
+	mcp    *mcpserver.MCPServer
+	faults *faults
+	close  []func() error
+}
+
+// New builds a server; a reviewer whose tool this machine lacks is an error.
+func New(o Options) (*Server, error) {
+	s := &Server{name: o.Name, faults: newFaults(o)}
+	if s.name == "" {
+		s.name = "review-" + o.Reviewer
+	}
+	tools, capability, attributes, err := s.tools(o)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	routing := map[string]any{"max_concurrent_requests": o.Capacity}
+	if capability != "" {
+		routing["capability"] = capability
+	}
+	if len(attributes) > 0 {
+		routing["attributes"] = attributes
+	}
+	if o.Latency > 0 {
+		routing["latency_p95_ms"] = o.Latency.Milliseconds()
+	}
+	s.mcp = mcpserver.NewMCPServer(s.name, version,
+		mcpserver.WithToolCapabilities(false),
+		mcpserver.WithInputSchemaValidation(),
+		mcpserver.WithRecovery(),
+		mcpserver.WithExtensions(map[string]any{routingKey: routing}),
+		mcpserver.WithToolHandlerMiddleware(s.middleware),
+	)
+	s.mcp.AddTools(tools...)
+	return s, nil
+}
+
+// Close ends what the tools keep.
+func (s *Server) Close() error {
+	var errs []error
+	for _, c := range s.close {
+		errs = append(errs, c())
+	}
+	s.close = nil
+	return errors.Join(errs...)
+}
+
+// tools returns a server's tools and what it declares of them. A ledger
+// declares no capability: what it does is no routing choice of its own making.
+func (s *Server) tools(o Options) (tools []mcpserver.ServerTool, capability string, attributes map[string][]string, err error) {
+	switch o.Reviewer {
+	case "diff":
+		return []mcpserver.ServerTool{diffTool(o)}, "diff", nil, nil
+	case "report":
+		return []mcpserver.ServerTool{reportTool()}, "report", nil, nil
+	case "ledger":
+		l := &lazyLedger{path: resolve(o.Dir, o.Ledger)}
+		s.close = append(s.close, l.close)
+		return []mcpserver.ServerTool{publishTool(o, l), executionsTool(l)}, "publish", nil, nil
+	}
+	v, err := newReviewer(o)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	s.close = append(s.close, v.Close)
+	attributes = map[string][]string{"language": v.Languages(), "review_depth": {string(o.Depth)}}
+	return []mcpserver.ServerTool{reviewTool(o, v)}, "code-review", attributes, nil
+}
+
+func newReviewer(o Options) (reviewer.Reviewer, error) {
+	switch o.Reviewer {
+	case "go":
+		return goreview.New(&goreview.Options{Depth: o.Depth}), nil
+	case "js":
+		return jsreview.New(), nil
+	case "secrets":
+		return secrets.New(), nil
+	case "rust":
+		return rustreview.New()
+	}
+	return nil, fmt.Errorf("no reviewer %q", o.Reviewer)
+}
+
+// handler makes a tool's handler of a function from arguments to an answer.
+// What the function returns as an error is the tool's failure, not the server's.
+func handler[In, Out any](f func(context.Context, In) (Out, error)) mcpserver.ToolHandlerFunc {
+	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		raw, err := json.Marshal(r.GetArguments())
+		if err != nil {
+			return nil, err
+		}
+		var in In
+		if err := json.Unmarshal(raw, &in); err != nil {
+			return mcp.NewToolResultError("arguments: " + err.Error()), nil
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		return mcp.NewToolResultStructuredOnly(out), nil
+	}
+}
+
+// resolve takes a relative path from a directory.
+func resolve(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
