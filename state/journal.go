@@ -95,6 +95,9 @@ func (j *Journal) Ask(ctx context.Context, name string, question, schema any) (j
 	return j.opt.Ask(ctx, name, question, schema)
 }
 
+// Asks reports whether a question can be put to a person at all.
+func (j *Journal) Asks() bool { return j.opt.Ask != nil }
+
 // MaySend reports ErrLeaseLost once the lease may have run out: a worker sends
 // only before lease request start + TTL − margin, on its own monotonic clock.
 func (j *Journal) MaySend() error {
