@@ -13,8 +13,9 @@ import (
 // configuration directory.
 const FileName = "junction.yaml"
 
-// NotFoundError says where a servers file was looked for in vain. A caller that
-// can do without one tells it apart with errors.As.
+// NotFoundError says where a servers file was looked for in vain. To
+// errors.Is it is fs.ErrNotExist, so a caller that can do without a servers file
+// goes on.
 type NotFoundError struct {
 	Looked []string // paths, in order
 }
@@ -25,6 +26,9 @@ func (e *NotFoundError) Error() string {
 	}
 	return fmt.Sprintf("no servers file: looked for %s; write one, or name one with --config", strings.Join(e.Looked, " and "))
 }
+
+// Is makes errors.Is(err, fs.ErrNotExist) true.
+func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Find returns the path of the servers file: the one named by flag, else
 // junction.yaml beside the workflow file, else the one in the user's

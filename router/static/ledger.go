@@ -1,0 +1,99 @@
+package static
+
+import (
+	"bytes"
+	"net/url"
+	"time"
+
+	"junction/router"
+	"junction/state/document"
+	"junction/state/value"
+)
+
+// defaultKeeps is how long a ledger is taken to keep keys when nothing is said.
+const defaultKeeps = 24 * time.Hour
+
+// ledger reads which ledger knows an offer's keys. Unsaid, each server has its
+// own: by host and name for stdio, by URL for HTTP.
+func (r *reader) ledger(s *router.Server, m *document.Mapping) router.Ledger {
+	l := m.Get("ledger").Mapping("name", "keeps")
+	out := router.Ledger{Name: l.Get("name").Word(), Keeps: l.Get("keeps").Duration()}
+	name(l.Get("name"), "ledger", out.Name)
+	if out.Keeps == 0 {
+		out.Keeps = defaultKeeps
+	}
+	switch {
+	case l.Has("name"):
+	case s.Dial.URL != "":
+		out.Name = addressLedger(s)
+	default:
+		out.Name = r.hostname(m.Node()) + "/" + s.ID
+	}
+	return out
+}
+
+// addressLedger names the ledger of a server after its URL without anything
+// that may be a credential. Where credentials tell two entries with one URL
+// apart, they may be two tenants: the server's name goes in.
+func addressLedger(s *router.Server) string {
+	u, err := url.Parse(s.Dial.URL)
+	if err != nil {
+		return s.ID // a fault already
+	}
+	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if bare.String() != s.Dial.URL || len(s.Dial.Headers) > 0 {
+		bare.Fragment = s.ID
+	}
+	return bare.String()
+}
+
+// sharing is a conditional offer, kept to be compared with others on its ledger.
+type sharing struct {
+	server string
+	at     *document.Node
+	with   *document.Node // nil: passed through
+	offer  router.Offer
+}
+
+// checkLedgers holds servers that share a ledger to the same mapping of
+// arguments and the same lifetime of keys: a hop repeated at the other server
+// must reach the ledger as the very same request.
+func (r *reader) checkLedgers() {
+	type place struct{ ledger, capability string }
+	first, keeps := map[place]sharing{}, map[string]sharing{}
+	for _, s := range r.shared {
+		if s.offer.Ledger.Name == "" {
+			continue
+		}
+		at := place{s.offer.Ledger.Name, s.offer.Capability}
+		if f, known := first[at]; !known {
+			first[at] = s
+		} else if difference := f.differs(s); difference != "" {
+			s.at.Fault("map them alike, or give each server a ledger of its own",
+				"servers %s and %s share the ledger %s for %s and %s: a call repeated at the other would be another call to it",
+				f.server, s.server, at.ledger, at.capability, difference)
+		}
+		if f, known := keeps[at.ledger]; !known {
+			keeps[at.ledger] = s
+		} else if f.offer.Ledger.Keeps != s.offer.Ledger.Keeps {
+			s.at.Fault("say the same keeps: in both", "ledger %s keeps keys for %s at server %s and for %s at server %s",
+				at.ledger, f.offer.Ledger.Keeps, f.server, s.offer.Ledger.Keeps, s.server)
+		}
+	}
+}
+
+// differs says how two offers reach one ledger differently, or "".
+func (s sharing) differs(o sharing) string {
+	if s.offer.Key != o.offer.Key {
+		return "carry the key in different places"
+	}
+	if (s.with == nil) != (o.with == nil) {
+		return "map arguments differently"
+	}
+	a, errA := value.Encode(s.with.Value())
+	b, errB := value.Encode(o.with.Value())
+	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		return "map arguments differently"
+	}
+	return ""
+}

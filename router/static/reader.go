@@ -1,0 +1,111 @@
+package static
+
+import (
+	"cmp"
+	"os"
+	"regexp"
+	"slices"
+
+	"junction/router"
+	"junction/state/document"
+)
+
+// reader decodes one file. Faults are recorded in the document; what a reader
+// returns is used only when there were none.
+type reader struct {
+	dir    string // of the file, absolute
+	host   string // "": not asked for yet
+	env    lookup
+	shared []sharing // conditional offers in the file's order
+}
+
+func (r *reader) config(root *document.Node) *Config {
+	top := root.Mapping("store", "discovery", "mcpServers", "capabilities")
+	c := &Config{
+		Store:     r.expanded(top.Get("store")),
+		Contracts: contracts(top.Get("capabilities")),
+		prints:    map[string]string{},
+	}
+	r.discovery(top.Get("discovery"))
+	if top.Has("mcpServers") {
+		for _, e := range top.Get("mcpServers").Mapping().Entries() {
+			if s := r.server(e); s != nil {
+				c.Servers = append(c.Servers, s)
+				c.prints[s.ID] = digest(s, e.Node)
+			}
+		}
+	}
+	slices.SortFunc(c.Servers, func(a, b *router.Server) int { return cmp.Compare(a.ID, b.ID) })
+	r.checkLedgers()
+	return c
+}
+
+// discovery refuses registries: this file is the only source of servers.
+func (r *reader) discovery(n *document.Node) {
+	for _, e := range n.Mapping().Entries() {
+		e.At.Fault("remove it, and list the servers under mcpServers",
+			"discovery %q: servers are found in this file only", e.Key)
+	}
+}
+
+// text returns a node's text as it stands. A number or a truth value is told to
+// stand in quotes, because YAML would not keep how it was written.
+func (r *reader) text(n *document.Node) string {
+	if n != nil && (n.Kind == document.Number || n.Kind == document.Boolean) {
+		n.Fault("put it in quotes", "text is expected here, not %s", n.Kind)
+		return ""
+	}
+	return n.Text()
+}
+
+// expanded returns a node's text with its environment variables replaced.
+func (r *reader) expanded(n *document.Node) string {
+	s, err := expand(r.text(n), r.env)
+	if err != nil {
+		n.Fault("", "%v", err)
+	}
+	return s
+}
+
+// expandedMap reads a mapping of texts; keys are as check wants them.
+func (r *reader) expandedMap(n *document.Node, check func(key *document.Node, name, value string)) map[string]string {
+	entries := n.Mapping().Entries()
+	if len(entries) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(entries))
+	for _, e := range entries {
+		m[e.Key] = r.expanded(e.Node)
+		check(e.At, e.Key, m[e.Key])
+	}
+	return m
+}
+
+// hostname returns this machine's name, or records why it is not known.
+func (r *reader) hostname(at *document.Node) string {
+	if r.host == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			at.Fault("name one, as in ledger: {name: billing}", "the default ledger has this host's name in it, which is not known: %v", err)
+			return ""
+		}
+		r.host = name
+	}
+	return r.host
+}
+
+var nameRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+var nameRest = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// name checks that n's text can be a name in records, metrics and commands.
+func name(n *document.Node, what, s string) {
+	if n == nil || s == "" || nameRule.MatchString(s) {
+		return
+	}
+	hint := ""
+	if like := nameRest.ReplaceAllString(s, "-"); nameRule.MatchString(like) {
+		hint = "call it " + like
+	}
+	n.Fault(hint, "%q cannot name a %s: letters, digits, '.', '_' and '-' can, up to 64, beginning with a letter or digit", s, what)
+}

@@ -1,0 +1,199 @@
+package static
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"junction/router"
+	"junction/state/document"
+)
+
+// Keys of a server. What MCP clients' own files say besides (type, disabled) is
+// read as they mean it.
+var serverKeys = []string{
+	"type", "disabled", "command", "args", "env", "cwd", "url", "headers",
+	"offers", "trust", "latency_p95", "max_concurrent", "weight",
+}
+
+// server reads one entry of mcpServers; nil for a disabled one, of which only
+// the keys are checked.
+func (r *reader) server(e document.Entry) *router.Server {
+	if e.Key == "" {
+		e.At.Fault("", "a server needs a name")
+	}
+	name(e.At, "server", e.Key)
+	m := e.Node.Mapping(serverKeys...)
+	if m == nil || m.Get("disabled").Bool() {
+		return nil
+	}
+	s := &router.Server{
+		ID: e.Key, Name: e.Key, Source: "file",
+		Dial:       r.dial(m),
+		Trusted:    m.Get("trust").Bool(),
+		LatencyP95: m.Get("latency_p95").Duration(),
+		Weight:     weight(m.Get("weight")),
+	}
+	s.MaxConcurrent = int(m.Get("max_concurrent").Int(1, 1<<20))
+	for _, n := range m.Get("offers").List() {
+		s.Offers = append(s.Offers, r.offer(s, n))
+	}
+	repeated(s.Offers, m.Get("offers"))
+	return s
+}
+
+func weight(n *document.Node) float64 {
+	if n == nil {
+		return 0
+	}
+	var w float64
+	switch v := n.Value().(type) {
+	case int64:
+		w = float64(v)
+	case float64:
+		w = v
+	}
+	if w <= 0 || w > 1e6 {
+		n.Fault("write disabled: true to take the server out", "a number above 0 and up to 1000000 is expected here")
+	}
+	return w
+}
+
+// dial reads how the server is reached: a command or a URL.
+func (r *reader) dial(m *document.Mapping) router.Dial {
+	command, address := m.Get("command"), m.Get("url")
+	stdio := address == nil
+	switch {
+	case command != nil && address != nil:
+		address.Fault("remove one of them", "a server has a command or a url, not both")
+	case command == nil && address == nil:
+		unreachable(m)
+		return router.Dial{}
+	}
+	kind := m.Get("type")
+	switch t := kind.OneOf("stdio", "http", "streamable-http", "streamableHttp", "sse"); {
+	case t == "" || command != nil && address != nil:
+	case stdio != (t == "stdio"):
+		kind.Fault("remove it: command or url says it already", "type %s does not go with %s", t, map[bool]string{true: "a command", false: "a url"}[stdio])
+	}
+	misplaced(m, stdio)
+	if !stdio {
+		return router.Dial{URL: r.address(address), Headers: r.expandedMap(m.Get("headers"), checkHeader)}
+	}
+	d := router.Dial{
+		Command: r.command(command),
+		Env:     r.expandedMap(m.Get("env"), checkVariable),
+		Dir:     r.dir,
+	}
+	for _, n := range m.Get("args").List() {
+		d.Args = append(d.Args, r.expanded(n))
+	}
+	if n := m.Get("cwd"); n != nil {
+		d.Dir = r.text(n)
+		if strings.Contains(d.Dir, "${") {
+			n.Fault("write the directory out; a relative one is relative to this file", "variables do not expand in cwd")
+		}
+		if !filepath.IsAbs(d.Dir) {
+			d.Dir = filepath.Join(r.dir, d.Dir)
+		}
+	}
+	return d
+}
+
+// unreachable reports that there is neither command nor url, unless a misspelt
+// one is a fault already.
+func unreachable(m *document.Mapping) {
+	for _, e := range m.Entries() {
+		if !slices.Contains(serverKeys, e.Key) && document.Suggest(e.Key, []string{"command", "url"}) != "" {
+			return
+		}
+	}
+	m.Node().Fault("add command: … or url: …", "nothing says how to reach this server")
+}
+
+// misplaced reports keys that belong to the other way of reaching a server.
+func misplaced(m *document.Mapping, stdio bool) {
+	if m.Has("command") && m.Has("url") {
+		return // said already
+	}
+	wrong, has := []string{"args", "env", "cwd"}, "a url"
+	if stdio {
+		wrong, has = []string{"headers"}, "a command"
+	}
+	for _, e := range m.Entries() {
+		if slices.Contains(wrong, e.Key) {
+			e.At.Fault("remove it", "%s means nothing for a server with %s", e.Key, has)
+		}
+	}
+}
+
+// command is looked up on PATH when it is a bare name; a relative path is
+// relative to the servers file.
+func (r *reader) command(n *document.Node) string {
+	c := r.expanded(n)
+	switch {
+	case c == "":
+		if n.Kind == document.Text && n.Text() == "" {
+			n.Fault("", "the command is empty")
+		}
+	case filepath.IsAbs(c):
+	case strings.ContainsRune(c, '/') || strings.ContainsRune(c, filepath.Separator):
+		c = filepath.Join(r.dir, filepath.FromSlash(c))
+	}
+	return c
+}
+
+// address checks a URL without quoting it: it may hold a credential.
+func (r *reader) address(n *document.Node) string {
+	raw := r.expanded(n)
+	if n.Kind != document.Text || raw == "" && n.Text() != "" {
+		return raw // a fault already
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		n.Fault("such as http://127.0.0.1:8080/mcp", "this is no URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		n.Fault("such as http://127.0.0.1:8080/mcp", "the URL of a server begins with http:// or https://")
+	case u.Hostname() == "":
+		n.Fault("such as http://127.0.0.1:8080/mcp", "the URL names no host")
+	}
+	return raw
+}
+
+func checkHeader(key *document.Node, name, value string) {
+	token := func(c rune) bool {
+		return c > ' ' && c < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	}
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !token(c) }) {
+		key.Fault("", "%q cannot be the name of a header", name)
+	}
+	if strings.ContainsAny(value, "\r\n\x00") {
+		key.Fault("a file's last line break often gets into a variable", "the value of header %s holds a line break", name)
+	}
+}
+
+func checkVariable(key *document.Node, name, value string) {
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		key.Fault("", "%q cannot be the name of an environment variable", name)
+	}
+	if strings.ContainsRune(value, 0) {
+		key.Fault("", "the value of %s holds a zero byte", name)
+	}
+}
+
+// digest sums up all that is declared of a server, so that a new version of the
+// file leaves alone the servers it does not change.
+func digest(s *router.Server, n *document.Node) string {
+	data, err := json.Marshal([]any{s.Dial, n.Value()})
+	if err != nil {
+		return fmt.Sprintf("%p", s) // like no other
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
