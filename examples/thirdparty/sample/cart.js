@@ -1,0 +1,9 @@
+// A file with three faults, for reviewers to find.
+export function total(items) {
+  let sum = 0;
+  const rounded = 2;
+  for (const item of items) {
+    if (item.price != null) sum += item.price;
+  }
+  return summ;
+}
