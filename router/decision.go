@@ -6,9 +6,11 @@ type Decision struct {
 	Capability string         `json:"capability,omitempty"`
 	Policy     string         `json:"policy"`            // "weighted-random"
 	Transform  string         `json:"transform"`         // "plain", "excess", "power"
+	Score      string         `json:"score,omitempty"`   // "product", "linear"
 	Seed       uint64         `json:"seed"`              // of the draw
 	Draw       float64        `json:"draw"`              // in [0, total weight)
 	Picked     string         `json:"picked"`            // server id; "" when there was no candidate
+	Tool       string         `json:"tool,omitempty"`    // of the pick
 	Candidates []Candidate    `json:"candidates"`        // by server id; beyond 32 the pick and the eight heaviest
 	Omitted    int            `json:"omitted,omitempty"` // candidates left out of the record
 	Rejected   []Rejection    `json:"rejected,omitempty"`

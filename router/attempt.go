@@ -1,0 +1,217 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"junction/health"
+	"junction/state"
+	"junction/state/value"
+)
+
+// recordWithin bounds how long an outcome's record may take once the caller is
+// gone: what happened must not be lost for want of a listener.
+const recordWithin = 10 * time.Second
+
+// attempt sends one request and records how it ended. It returns the answer, or
+// the failure to decide upon, or an error that ends the hop at once: nothing
+// more can be recorded.
+func (h *hop) attempt(ctx context.Context, c *choice) (state.Answer, *CallError, error) {
+	rec, err := h.newRecord(c)
+	if err != nil {
+		h.release(c, health.Ignored, 0)
+		return state.Answer{}, nil, err
+	}
+	durable := rec.Effect != state.Safe
+	if err := h.intend(ctx, rec, durable); err != nil {
+		h.release(c, health.Ignored, 0)
+		return state.Answer{}, nil, err
+	}
+	at := AttemptInfo{Attempt: rec.Attempt, Server: rec.Server, Tool: rec.Tool, Effect: rec.Effect}
+	info := h.info()
+	h.r.options.Observer.OnDecision(info, c.decision)
+	h.r.options.Observer.OnAttempt(info, at)
+	begun := time.Now()
+	result, failed := h.send(ctx, c, info, at)
+	took := time.Since(begun)
+	var v any
+	if failed == nil {
+		if v, err = h.r.answer(ctx, &c.entry, c.contract, result); err != nil {
+			failed = &CallError{Code: OutputInvalid, Execution: state.Executed, Message: err.Error(), Err: err}
+		}
+	}
+	h.release(c, outcomeOf(result, failed), took)
+	rec.Duration = time.Since(rec.Started)
+	if failed == nil {
+		a, err := h.succeed(ctx, c, rec, result, v, durable)
+		h.observe(info, at, rec)
+		return a, nil, err
+	}
+	err = h.failed(ctx, c, rec, failed, durable)
+	h.observe(info, at, rec)
+	return state.Answer{}, failed, err
+}
+
+func (h *hop) newRecord(c *choice) (*state.Record, error) {
+	decision, err := encodeDecision(c.decision)
+	if err != nil {
+		return nil, err
+	}
+	h.last++
+	rec := &state.Record{
+		Attempt: h.last, Capability: h.call.Capability,
+		Server: c.entry.server.ID, Endpoint: c.entry.server.Endpoint(), Tool: c.entry.offer.Tool,
+		Effect: effectOf(c.entry.offer), Max: max(h.max-h.queued, time.Millisecond), Started: time.Now(), Decision: decision,
+	}
+	if rec.Effect == state.Conditional {
+		rec.Key, rec.Ledger, rec.Keeps = h.journaled.Key(), h.r.ledgerOf(&c.entry), keepsOf(c.entry.offer)
+	}
+	h.record = rec
+	return rec, nil
+}
+
+// intend makes the intent durable where the effect asks for it, and checks that
+// this worker may still send: before, so that no intent is left of what was not
+// sent, and after, because storing took time.
+func (h *hop) intend(ctx context.Context, rec *state.Record, durable bool) error {
+	if err := h.journal.MaySend(); err != nil {
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	if err := h.journaled.Intent(ctx, *rec); err != nil {
+		return err
+	}
+	return h.journal.MaySend()
+}
+
+// send makes the request. A drain cancels it when it is safe.
+func (h *hop) send(ctx context.Context, c *choice, info HopInfo, at AttemptInfo) (result *ToolResult, failed *CallError) {
+	if at.Effect == state.Safe {
+		var stop func()
+		ctx, stop = cancelOnDrain(ctx)
+		defer stop()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			result, failed = nil, &CallError{Code: ServerError, Execution: state.Unknown,
+				Message: fmt.Sprintf("a fault of ours while calling: %v", p), Err: fmt.Errorf("%v\n%s", p, debug.Stack())}
+		}
+	}()
+	call := c.request
+	call.Max = max(h.max-h.queued, time.Millisecond)
+	call.Idle = min(h.idle, call.Max)
+	call.Progress = func(progress, total float64, message string) {
+		h.r.options.Observer.OnProgress(info, at, Progress{Progress: progress, Total: total, Message: message})
+	}
+	result, err := h.r.caller.Call(ctx, c.entry.server, call)
+	switch {
+	case err != nil:
+		if call, ok := errors.AsType[*CallError](err); ok {
+			return nil, call
+		}
+		return nil, &CallError{Code: Transport, Execution: state.Unknown, Message: err.Error(), Err: err}
+	case result == nil:
+		return nil, &CallError{Code: OutputInvalid, Execution: state.Unknown, Message: "the server answered nothing"}
+	}
+	return result, nil
+}
+
+// cancelOnDrain returns a context that a drain cancels.
+func cancelOnDrain(ctx context.Context) (context.Context, func()) {
+	draining := state.Draining(ctx)
+	if draining == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-draining:
+			cancel(state.ErrDraining)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// release gives the place back and tells the server's health how it went.
+func (h *hop) release(c *choice, o health.Outcome, took time.Duration) {
+	c.entry.series.End(time.Now(), o, took)
+	h.r.freed.send()
+}
+
+func outcomeOf(result *ToolResult, failed *CallError) health.Outcome {
+	switch {
+	case failed != nil:
+		return blameOf(failed)
+	case result.IsError:
+		return health.ToolError
+	}
+	return health.Success
+}
+
+// succeed records a result, which is final.
+func (h *hop) succeed(ctx context.Context, c *choice, rec *state.Record, result *ToolResult, v any, durable bool) (state.Answer, error) {
+	encoded, err := value.Encode(v)
+	if err != nil {
+		return state.Answer{}, fmt.Errorf("the result of %s: %w", h.what, err)
+	}
+	rec.Status, rec.IsError, rec.Final = state.CallSuccess, result.IsError, true
+	rec.Result, rec.OutputHash = encoded, state.Hash(encoded)
+	if err := h.outcome(ctx, *rec, durable); err != nil {
+		return state.Answer{}, err
+	}
+	if h.call.Session == "thread" && !h.alone {
+		h.r.pins.set(h.pin(), rec.Server)
+	}
+	return state.Answer{
+		Value: v, IsError: result.IsError, Hop: h.id(), Server: rec.Server, Endpoint: rec.Endpoint,
+		Session: c.entry.known.description.Session.ID, Tool: rec.Tool,
+	}, nil
+}
+
+// failed records a failure and what follows from it for other hops.
+func (h *hop) failed(ctx context.Context, c *choice, rec *state.Record, e *CallError, durable bool) error {
+	rec.Status, rec.Execution, rec.Code, rec.Message = statusOf(e), executionOf(e), string(e.Code), messageOf(e)
+	now := time.Now()
+	if e.RetryAfter > 0 {
+		c.entry.series.Rest(now, now.Add(e.RetryAfter))
+	}
+	if row, ok := rules[e.Code]; !ok || row.doubt {
+		h.r.roster.doubt(rec.Server)
+	}
+	h.made++
+	h.paused, h.queued, h.refreshed, h.only = false, 0, false, ""
+	h.attempts = append(h.attempts, &AttemptError{Attempt: rec.Attempt, Server: rec.Server, Tool: rec.Tool, Err: e})
+	return h.outcome(ctx, *rec, durable)
+}
+
+// outcome records how an attempt ended, even when the caller is gone.
+func (h *hop) outcome(ctx context.Context, rec state.Record, durable bool) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
+	defer cancel()
+	return h.journaled.Outcome(ctx, rec, durable)
+}
+
+func (h *hop) observe(info HopInfo, at AttemptInfo, rec *state.Record) {
+	h.r.options.Observer.OnOutcome(info, at, OutcomeInfo{
+		Status: rec.Status, Execution: rec.Execution, Code: Code(rec.Code), Message: rec.Message,
+		IsError: rec.IsError, Duration: rec.Duration,
+	})
+}
+
+// messageOf is the failure for people; which clock ended the call is part of it.
+func messageOf(e *CallError) string {
+	text := e.Message
+	if text == "" && e.Err != nil {
+		text = e.Err.Error()
+	}
+	if e.Clock != "" {
+		return fmt.Sprintf("%s clock: %s", e.Clock, text)
+	}
+	return text
+}

@@ -1,0 +1,223 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"junction/state"
+	"junction/state/value"
+)
+
+// choice is a decision with all that the attempt needs.
+type choice struct {
+	entry    entry
+	contract Contract
+	request  ToolCall
+	argsHash string // of the tool's arguments
+	decision Decision
+}
+
+// choose decides where the next attempt goes and takes a place there. It waits
+// for a place, for the end of a back-off, and for a ledger that cannot be
+// reached; it looks for new servers before it says that there are none.
+func (h *hop) choose(ctx context.Context) (*choice, error) {
+	for {
+		if err := h.interrupted(ctx); err != nil {
+			return nil, err
+		}
+		p := h.r.gatherPool(ctx, &h.call)
+		if err := h.keepsContract(p); err != nil {
+			return nil, err
+		}
+		if err := h.bar(p); err != nil {
+			return nil, err
+		}
+		picked, level, waits := h.draw(p)
+		switch {
+		case picked >= 0 && (level == again || level == lastHope) && !h.paused && h.only == "":
+			h.paused = true
+			if err := h.wait(ctx, backoff(h.made, uniform(h.seedNext())), nil); err != nil {
+				return nil, err
+			}
+		case picked >= 0:
+			if c := h.take(ctx, p, picked); c != nil {
+				return c, nil
+			}
+		case waits:
+			if err := h.queue(ctx, p); err != nil {
+				return nil, err
+			}
+		case h.only != "": // it left, or refuses: elsewhere then
+			h.only = ""
+		case !h.refreshed:
+			h.refreshed = true
+			h.r.roster.doubtErrors()
+			h.refreshErr = h.r.discovery.Refresh(ctx)
+		case h.lock.held() && time.Now().Before(h.lock.patience(h.max)):
+			h.refreshed = false // the ledger may come back within the maximum time
+			if err := h.wait(ctx, backoffBase+backoff(h.made, uniform(h.seedNext())), nil); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, &NoCandidateError{Capability: h.what, Rejected: h.decision.Rejected, Err: h.refreshErr}
+		}
+	}
+}
+
+// draw decides among the pool's entries and keeps the decision.
+func (h *hop) draw(p *pool) (picked int, level standing, waits bool) {
+	b := ballots.Get().(*ballot)
+	defer ballots.Put(b)
+	seed := h.seedNext()
+	pick(b, p.entries, h.r.options.Score, h.r.options.Transform, seed, time.Now())
+	h.decision = h.r.decide(b, p, h.call.Capability, seed)
+	return b.picked, b.level, b.counts[resting]+b.counts[saturated] > 0
+}
+
+// take maps the arguments for the picked server and takes a place there. It
+// returns nil when either fails: the next decision knows.
+func (h *hop) take(ctx context.Context, p *pool, picked int) *choice {
+	e := p.entries[picked]
+	c := &choice{entry: e, contract: p.contract, decision: h.decision}
+	if h.deciding && h.call.With == nil {
+		return c
+	}
+	var err error
+	c.request, err = h.r.request(ctx, &e, h.with, h.key())
+	if err == nil {
+		var canonical []byte
+		if canonical, err = value.Encode(c.request.Arguments); err == nil {
+			c.argsHash = state.Hash(canonical)
+		}
+	}
+	if err != nil {
+		h.unfitFor(&e, "contract", err.Error())
+		return nil
+	}
+	if h.lock.held() && h.lock.args != "" && h.lock.args != c.argsHash {
+		h.unfitFor(&e, "ledger", "it maps the arguments differently from the server that may have executed them")
+		return nil
+	}
+	if h.deciding {
+		return c
+	}
+	if !e.series.Begin(e.declared.MaxConcurrent) {
+		return nil // another hop was quicker: it is saturated now
+	}
+	return c
+}
+
+func (h *hop) key() string {
+	if h.journaled == nil {
+		return "decision-only"
+	}
+	return h.journaled.Key()
+}
+
+// keepsContract holds the arguments to the capability's own contract, once.
+func (h *hop) keepsContract(p *pool) error {
+	if h.checked || (h.deciding && h.call.With == nil) {
+		return nil
+	}
+	h.checked = true
+	if err := h.r.schemas.check(p.contract.Input, h.with); err != nil {
+		return &ContractError{Capability: h.call.Capability, Err: err}
+	}
+	return nil
+}
+
+// bar marks the entries that this hop has something against.
+func (h *hop) bar(p *pool) error {
+	pinned := h.pinned()
+	held := pinned == ""
+	for i := range p.entries {
+		e := &p.entries[i]
+		id := e.server.ID
+		held = held || id == pinned
+		switch {
+		case pinned != "" && id != pinned:
+			e.exclude("session", "the thread's session is with "+pinned)
+		case h.only != "" && id != h.only:
+			e.exclude("session", "the call goes to "+h.only+" again")
+		case h.barred[id] != "":
+			e.exclude("tried", h.barred[id])
+		case h.unfit[place(e)].reason != "":
+			e.exclude(h.unfit[place(e)].reason, h.unfit[place(e)].detail)
+		case h.lock.held() && (effectOf(e.offer) != state.Conditional || h.r.ledgerOf(e) != h.lock.name):
+			e.exclude("ledger", fmt.Sprintf("its ledger does not know the key: an earlier attempt may have executed under ledger %s", h.lock.name))
+		case h.tried[id]:
+			e.barred = tried
+		}
+	}
+	if !held {
+		h.r.pins.drop(h.pin())
+		return &CallError{Code: SessionExpired, Execution: state.NotExecuted,
+			Message: fmt.Sprintf("the thread's session with %s is lost; start the node again to open another", pinned)}
+	}
+	return nil
+}
+
+func (e *entry) exclude(reason, detail string) {
+	e.barred, e.reason, e.detail = excluded, reason, detail
+}
+
+// unfitness is why a server's tool cannot take this hop's arguments.
+type unfitness struct{ reason, detail string }
+
+func (h *hop) unfitFor(e *entry, reason, detail string) {
+	if h.unfit == nil {
+		h.unfit = map[string]unfitness{}
+	}
+	h.unfit[place(e)] = unfitness{reason, detail}
+}
+
+func place(e *entry) string { return e.server.ID + "\x00" + e.offer.Tool }
+
+func (h *hop) pin() pin { return pin{h.info().Thread, h.call.Capability} }
+
+// pinned is the server the thread is bound to, where the call asks for it.
+func (h *hop) pinned() string {
+	if h.call.Session != "thread" || h.journal == nil || h.alone {
+		return ""
+	}
+	return h.r.pins.get(h.pin())
+}
+
+// queue waits for a place at a saturated server, or for the end of a rest.
+func (h *hop) queue(ctx context.Context, p *pool) error {
+	begun := time.Now()
+	freed := h.r.freed.wait() // before the look at the load: no release is missed
+	left := max(h.r.options.Saturation, 0) - h.queued
+	saturated := false
+	rest := time.Duration(-1)
+	for i := range p.entries {
+		e := &p.entries[i]
+		if e.barred == excluded {
+			continue
+		}
+		switch r := e.series.Read(begun); {
+		case !r.Resting && r.InFlight < e.declared.MaxConcurrent:
+			return nil
+		case !r.Resting:
+			saturated = true
+		}
+		if until := e.series.RestsUntil().Sub(begun); until > 0 && (rest < 0 || until < rest) {
+			rest = until
+		}
+	}
+	wait := time.Duration(0)
+	if saturated {
+		wait = left
+	}
+	// A rest that was asked for is waited out while the attempt has time for it.
+	if rest >= 0 && h.queued+rest < h.max && (wait <= 0 || rest < wait) {
+		wait = rest
+	}
+	if wait <= 0 || h.deciding {
+		return &RejectedError{Capability: h.what, Waited: h.queued, Rejected: h.decision.Rejected}
+	}
+	err := h.wait(ctx, wait, freed)
+	h.queued += time.Since(begun)
+	return err
+}

@@ -1,0 +1,40 @@
+package router
+
+import (
+	"time"
+
+	"junction/state"
+)
+
+// lock is what an unknown outcome of a conditional attempt leaves: the hop may
+// go on only under the same key, with the same arguments, where the ledger is
+// the same, and while that ledger keeps its keys.
+type lock struct {
+	name    string // of the ledger; "": none
+	keeps   time.Duration
+	since   time.Time      // of the first unknown intent
+	reach   time.Time      // when this run began to look for the ledger; zero: at since
+	args    string         // hash of the tool's arguments, where this run sent them
+	unknown []state.Record // attempts that may have executed, oldest first
+}
+
+func (l *lock) held() bool { return l.name != "" }
+
+// add takes in another attempt that may have executed.
+func (l *lock) add(rec state.Record, args string) {
+	if l.name == "" {
+		l.name, l.keeps, l.since, l.args = rec.Ledger, rec.Keeps, rec.Started, args
+	}
+	l.unknown = append(l.unknown, rec)
+}
+
+// patience is the end of the time within which the ledger must be reached.
+func (l *lock) patience(maximum time.Duration) time.Time {
+	if !l.reach.IsZero() {
+		return l.reach.Add(maximum)
+	}
+	return l.since.Add(maximum)
+}
+
+// forgotten reports that the ledger may have dropped the key.
+func (l *lock) forgotten(now time.Time) bool { return l.held() && now.Sub(l.since) >= l.keeps }

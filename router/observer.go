@@ -1,0 +1,56 @@
+package router
+
+import (
+	"time"
+
+	"junction/state"
+)
+
+// Observer watches hops as they happen, for a live view or metrics. Its
+// methods are called on the hop's own goroutine and must not block; OnProgress
+// is called on the connection's.
+type Observer interface {
+	OnDecision(HopInfo, Decision)
+	// OnAttempt is called just before a request leaves.
+	OnAttempt(HopInfo, AttemptInfo)
+	OnOutcome(HopInfo, AttemptInfo, OutcomeInfo)
+	OnProgress(HopInfo, AttemptInfo, Progress)
+}
+
+// HopInfo says which hop something happened to.
+type HopInfo struct {
+	Thread, Node, Task string // empty outside of a graph
+	Hop                string
+	Capability         string // empty for a direct call
+}
+
+// AttemptInfo says which attempt of the hop it was.
+type AttemptInfo struct {
+	Attempt int // from 1
+	Server  string
+	Tool    string
+	Effect  state.Effect
+}
+
+// OutcomeInfo says how an attempt ended.
+type OutcomeInfo struct {
+	Status    state.CallStatus
+	Execution state.Execution // of a failure
+	Code      Code            // of a failure
+	Message   string
+	IsError   bool
+	Duration  time.Duration
+}
+
+// Progress is what a server says of a call under way.
+type Progress struct {
+	Progress, Total float64 // Total 0: unknown
+	Message         string
+}
+
+type nobody struct{}
+
+func (nobody) OnDecision(HopInfo, Decision)                {}
+func (nobody) OnAttempt(HopInfo, AttemptInfo)              {}
+func (nobody) OnOutcome(HopInfo, AttemptInfo, OutcomeInfo) {}
+func (nobody) OnProgress(HopInfo, AttemptInfo, Progress)   {}

@@ -1,0 +1,217 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"junction/health"
+	"junction/state"
+)
+
+func entriesOf(n int) []entry {
+	t, now := health.NewTracker(), time.Now()
+	all := make([]entry, n)
+	for i := range all {
+		id := fmt.Sprintf("server-%04d", i)
+		s := &Server{ID: id, Name: id}
+		all[i] = entry{server: s, offer: &Offer{Tool: "do"}, series: t.Series(id, "work", now), match: 1,
+			declared: health.Declared{MaxConcurrent: 1000, LatencyP95: time.Second}}
+		for k := range 5 {
+			all[i].series.Begin(0)
+			all[i].series.End(now, health.Success, time.Duration(i%17+k+1)*time.Millisecond)
+		}
+	}
+	return all
+}
+
+// fixed is a score that says what it is told.
+type fixed []float64
+
+func (fixed) Name() string                               { return "fixed" }
+func (fixed) Windows() bool                              { return false }
+func (f fixed) Rate(_ []health.Member, out, _ []float64) { copy(out, f) }
+func (f fixed) Terms(_ []health.Member, i int) map[string]float64 {
+	return map[string]float64{"it": f[i]}
+}
+
+func TestSharesFollowTheTransform(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		scores    fixed
+		transform Transform
+		want      []float64
+	}{
+		{"excess over 0.65", fixed{0.92, 0.85, 0.78}, Excess(0), []float64{0.45, 0.3333, 0.2167}},
+		{"excess where none exceeds", fixed{0.6, 0.3, 0.1}, Excess(0), []float64{0.6, 0.3, 0.1}},
+		{"excess leaves out who is below", fixed{0.95, 0.8, 0.5}, Excess(0), []float64{0.6667, 0.3333, 0}},
+		{"plain", fixed{0.92, 0.85, 0.78}, Transform{}, []float64{0.3608, 0.3333, 0.3059}},
+		{"power 2", fixed{0.8, 0.4, 0.4}, Power(0), []float64{0.6667, 0.1667, 0.1667}},
+		{"all zero is even", fixed{0, 0, 0}, Plain(), []float64{0.3333, 0.3333, 0.3333}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			entries, b := entriesOf(3), new(ballot)
+			const draws = 20000
+			counts := make([]float64, 3)
+			for i := range draws {
+				pick(b, entries, c.scores, c.transform, mix(uint64(i)), time.Now())
+				counts[b.picked]++
+			}
+			for i, want := range c.want {
+				if got := counts[i] / draws; math.Abs(got-want) > 0.012 {
+					t.Errorf("server %d got %.3f of the calls, want %.3f", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPreferencesRaiseAndNeverForbid(t *testing.T) {
+	entries, b := entriesOf(2), new(ballot)
+	for i, match := range []float64{1, 0} {
+		entries[i].match, entries[i].prefers = match, true
+	}
+	counts := make([]float64, 2)
+	for i := range 11000 {
+		pick(b, entries, fixed{1, 1}, Plain(), mix(uint64(i)), time.Now())
+		counts[b.picked]++
+	}
+	if ratio := counts[0] / counts[1]; ratio < 8.5 || ratio > 11.5 {
+		t.Errorf("the preferred server got %.1f times the calls, want about 10", ratio)
+	}
+}
+
+func TestWhoIsDrawnFrom(t *testing.T) {
+	now := time.Now()
+	eject := func(e *entry) {
+		for range 3 {
+			e.series.Observe(now, health.Failure, 0)
+		}
+	}
+	try := func(e *entry) { e.barred = tried }
+	bar := func(e *entry) { e.barred = excluded }
+	rest := func(e *entry) { e.series.Rest(now, now.Add(time.Minute)) }
+	fill := func(e *entry) { e.declared.MaxConcurrent = 1; e.series.Begin(0) }
+	both := func(f, g func(*entry)) func(*entry) { return func(e *entry) { f(e); g(e) } }
+	nothing := func(*entry) {}
+	for _, c := range []struct {
+		name   string
+		states []func(*entry)
+		level  standing
+		from   []int
+	}{
+		{"all in order", []func(*entry){nothing, nothing}, fresh, []int{0, 1}},
+		{"an ejected one is left out", []func(*entry){eject, nothing, nothing}, fresh, []int{1, 2}},
+		{"all ejected: all are tried", []func(*entry){eject, eject, eject}, ejected, []int{0, 1, 2}},
+		{"a tried one waits for the others", []func(*entry){try, nothing}, fresh, []int{1}},
+		{"a tried one before an ejected one", []func(*entry){try, eject}, again, []int{0}},
+		{"an ejected one before one that is ejected and tried", []func(*entry){both(eject, try), eject}, ejected, []int{1}},
+		{"a saturated one is passed over", []func(*entry){fill, nothing}, fresh, []int{1}},
+		{"a resting one is passed over, even for an ejected one", []func(*entry){rest, eject}, ejected, []int{1}},
+		{"nobody: all saturated or resting", []func(*entry){fill, rest}, drawable, nil},
+		{"nobody: all excluded", []func(*entry){bar, bar}, drawable, nil},
+		{"nobody at all", nil, drawable, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			entries, b := entriesOf(len(c.states)), new(ballot)
+			for i, change := range c.states {
+				change(&entries[i])
+			}
+			seen := map[int]bool{}
+			for i := range 200 {
+				pick(b, entries, health.Product{}, Plain(), mix(uint64(i)), now)
+				if b.picked >= 0 {
+					seen[b.picked] = true
+				}
+			}
+			if b.level != c.level {
+				t.Errorf("level %d, want %d", b.level, c.level)
+			}
+			for i := range c.states {
+				if seen[i] != slices.Contains(c.from, i) {
+					t.Errorf("server %d drawn: %v, want one of %v", i, seen[i], c.from)
+				}
+			}
+		})
+	}
+}
+
+func TestARecordedDecisionCanBeMadeAgain(t *testing.T) {
+	r := New(discoverNothing{}, nil, &Options{Seed: 1})
+	defer r.Close()
+	for n := range recordAll + 1 {
+		p := &pool{entries: entriesOf(n)}
+		b := new(ballot)
+		pick(b, p.entries, health.Product{}, Plain(), uint64(n), time.Now())
+		d := r.decide(b, p, "work", uint64(n))
+		if got := ReplayPick(d); got != d.Picked {
+			t.Fatalf("%d candidates: replayed %q, picked %q", n, got, d.Picked)
+		}
+	}
+}
+
+func TestALargeDecisionIsRecordedInShort(t *testing.T) {
+	r := New(discoverNothing{}, nil, &Options{Seed: 1})
+	defer r.Close()
+	p := &pool{entries: entriesOf(40)}
+	for i := range 40 {
+		p.rejected = append(p.rejected, Rejection{Server: fmt.Sprint(i), Reason: []string{"need", "capability"}[i%2]})
+	}
+	b := new(ballot)
+	pick(b, p.entries, health.Product{}, Plain(), 3, time.Now())
+	d := r.decide(b, p, "work", 3)
+	if len(d.Candidates) > recordHeaviest+1 || len(d.Candidates)+d.Omitted != 40 {
+		t.Errorf("%d candidates recorded and %d omitted of 40", len(d.Candidates), d.Omitted)
+	}
+	if !slices.ContainsFunc(d.Candidates, func(c Candidate) bool { return c.Server == d.Picked }) {
+		t.Error("the pick is not among the candidates recorded")
+	}
+	if len(d.Rejected) != 0 || d.Reasons["need"] != 20 || d.Reasons["capability"] != 20 {
+		t.Errorf("rejections %v, reasons %v; want counts only", d.Rejected, d.Reasons)
+	}
+	if ReplayPick(d) != "" {
+		t.Error("a decision without all of its candidates was replayed")
+	}
+}
+
+func TestADecisionNeitherAllocatesNorWaits(t *testing.T) {
+	entries, b, now := entriesOf(100), new(ballot), time.Now()
+	for _, transform := range []Transform{Plain(), Excess(0), Power(2)} {
+		n := testing.AllocsPerRun(100, func() { pick(b, entries, health.Product{}, transform, 1, now) })
+		if n != 0 {
+			t.Errorf("%s: %v allocations, want 0", transform, n)
+		}
+	}
+}
+
+type discoverNothing struct{}
+
+func (discoverNothing) Snapshot() *Snapshot           { return &Snapshot{} }
+func (discoverNothing) Refresh(context.Context) error { return nil }
+
+func benchmarkPick(b *testing.B, n int) {
+	entries, ballot := entriesOf(n), new(ballot)
+	took := make([]time.Duration, 0, 1<<16)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		begun := time.Now()
+		pick(ballot, entries, health.Product{}, Plain(), mix(uint64(i)), begun)
+		if len(took) < cap(took) {
+			took = append(took, time.Since(begun))
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "P99-ns")
+}
+
+func BenchmarkPick100(b *testing.B)  { benchmarkPick(b, 100) }
+func BenchmarkPick1000(b *testing.B) { benchmarkPick(b, 1000) }
+
+func TestEffectOfWhatIsUnsaidIsUnsafe(t *testing.T) {
+	if got := effectOf(&Offer{}); got != state.Unsafe {
+		t.Errorf("effect %q, want unsafe", got)
+	}
+}

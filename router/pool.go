@@ -1,0 +1,162 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"junction/health"
+	"junction/state"
+)
+
+// pool is the outcome of discovery for one call: who can do it, and why the
+// others cannot. Its entries are sorted by server id and tool.
+type pool struct {
+	entries  []entry
+	rejected []Rejection
+	contract Contract
+	stale    bool
+}
+
+// gatherPool looks at the known servers and sorts them into entries and
+// rejections.
+func (r *Router) gatherPool(ctx context.Context, c *state.Call) *pool {
+	snapshot := r.discovery.Snapshot()
+	r.noticeChange(snapshot)
+	p := &pool{stale: snapshot.Stale, contract: snapshot.Contracts[c.Capability]}
+	servers := snapshot.Servers
+	if c.Server != "" {
+		servers = named(servers, c.Server)
+	}
+	enough := func(k *known) bool { return k.err == nil && len(offersFor(k, c)) > 0 }
+	now := time.Now()
+	for _, k := range r.roster.gather(ctx, servers, enough) {
+		r.sort(p, k, c, now)
+	}
+	slices.SortFunc(p.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.server.ID, b.server.ID), cmp.Compare(a.offer.Tool, b.offer.Tool))
+	})
+	slices.SortFunc(p.rejected, func(a, b Rejection) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Reason, b.Reason))
+	})
+	return p
+}
+
+// named keeps the server of that id, or those of that name.
+func named(servers []*Server, name string) []*Server {
+	var same []*Server
+	for _, s := range servers {
+		if s.ID == name {
+			return []*Server{s}
+		}
+		if s.Name == name {
+			same = append(same, s)
+		}
+	}
+	return same
+}
+
+// offersFor returns the offers of the right capability that meet the needs; for
+// a direct call the tool's.
+func offersFor(k *known, c *state.Call) []*Offer {
+	if c.Tool != "" {
+		return []*Offer{directOffer(k, c)}
+	}
+	var offers []*Offer
+	for i := range k.offers {
+		o := &k.offers[i]
+		if strings.EqualFold(o.Capability, c.Capability) && unmet(k.server, o, c.Need) == "" {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// directOffer stands for a tool that is called by name: nothing is mapped. Its
+// effect is what the call says, else what the operator says of the tool.
+func directOffer(k *known, c *state.Call) *Offer {
+	o := &Offer{Tool: c.Tool}
+	for i := range k.offers {
+		if k.offers[i].Tool == c.Tool {
+			o.Effect, o.Key, o.Ledger = k.offers[i].Effect, k.offers[i].Key, k.offers[i].Ledger
+			break
+		}
+	}
+	if c.Effect != "" {
+		o.Effect = c.Effect
+	}
+	return o
+}
+
+// sort puts a server's offers among the entries, or says why it has none.
+func (r *Router) sort(p *pool, k *known, c *state.Call, now time.Time) {
+	offers := offersFor(k, c)
+	if len(offers) == 0 {
+		p.rejected = append(p.rejected, rejectOffers(k, c))
+		return
+	}
+	if k.err != nil {
+		p.rejected = append(p.rejected, Rejection{Server: k.server.ID, Reason: "unreachable", Detail: unreachable(k.err)})
+		return
+	}
+	for _, o := range offers {
+		t := k.tools[o.Tool]
+		if t == nil {
+			p.rejected = append(p.rejected, Rejection{Server: k.server.ID, Reason: "tool_missing", Detail: missingTool(k, o.Tool)})
+			continue
+		}
+		e := entry{
+			server: k.server, offer: o, known: k,
+			series:   r.health.Series(k.server.ID, c.Capability, now),
+			declared: health.Declared{LatencyP95: k.latencyP95(t), MaxConcurrent: k.maxConcurrent(t)},
+			match:    preference(k.server, o, c.Prefer),
+			prefers:  len(c.Prefer) > 0,
+		}
+		e.series.Declare(e.declared)
+		p.entries = append(p.entries, e)
+	}
+}
+
+func rejectOffers(k *known, c *state.Call) Rejection {
+	rejection := Rejection{Server: k.server.ID, Reason: "capability"}
+	var others []string
+	for i := range k.offers {
+		o := &k.offers[i]
+		if strings.EqualFold(o.Capability, c.Capability) {
+			rejection.Reason, rejection.Detail = "need", unmet(k.server, o, c.Need)
+			return rejection
+		}
+		if !slices.Contains(others, o.Capability) {
+			others = append(others, o.Capability)
+		}
+	}
+	switch {
+	case k.err != nil && len(k.server.Offers) == 0:
+		rejection.Reason, rejection.Detail = "unreachable", unreachable(k.err)
+	case len(others) == 0:
+		rejection.Detail = "it offers no capability; give it offers in the servers file"
+	default:
+		rejection.Detail = "it offers " + strings.Join(others, ", ")
+	}
+	return rejection
+}
+
+func missingTool(k *known, tool string) string {
+	const most = 8
+	names := make([]string, 0, len(k.description.Tools))
+	for i := range k.description.Tools {
+		names = append(names, k.description.Tools[i].Name)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		return fmt.Sprintf("it has no tool %q, and no other", tool)
+	}
+	more := ""
+	if len(names) > most {
+		more, names = fmt.Sprintf(" and %d more", len(names)-most), names[:most]
+	}
+	return fmt.Sprintf("it has no tool %q; it has %s%s", tool, strings.Join(names, ", "), more)
+}

@@ -1,0 +1,204 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"junction/state"
+	"junction/state/value"
+)
+
+// settlePrior looks at what an earlier run of this round left. An intent
+// without an outcome is closed as unknown first, so that the history shows it.
+// A conditional hop goes on under its key where the ledger is shared; what may
+// have executed and nothing protects is asked about.
+func (h *hop) settlePrior(ctx context.Context) (a state.Answer, settled bool, err error) {
+	var unknown []state.Record
+	bound := true
+	for _, rec := range h.journaled.Prior() {
+		h.last = max(h.last, rec.Attempt)
+		if rec.Status == state.CallOpen {
+			if rec, err = h.closeOpen(ctx, rec); err != nil {
+				return a, false, err
+			}
+		}
+		if rec.Status == state.CallSuccess || rec.Execution == state.NotExecuted || rec.Effect == state.Safe {
+			continue
+		}
+		unknown = append(unknown, rec)
+		bound = bound && rec.Effect == state.Conditional && rec.Ledger == unknown[0].Ledger
+	}
+	if len(unknown) == 0 {
+		return a, false, nil
+	}
+	if bound {
+		for _, rec := range unknown {
+			h.lock.add(rec, "")
+		}
+		if !h.lock.forgotten(time.Now()) {
+			// The maximum for reaching the ledger runs anew in this process.
+			h.lock.reach = time.Now()
+			return a, false, nil
+		}
+	}
+	return h.ask(ctx, unknown)
+}
+
+// closeOpen records that a worker died between an intent and its outcome.
+func (h *hop) closeOpen(ctx context.Context, rec state.Record) (state.Record, error) {
+	rec.Status, rec.Execution, rec.Code = state.CallError, state.Unknown, string(Transport)
+	rec.Message = "the worker stopped after it meant to send and before it knew the outcome"
+	rec.Duration = max(time.Since(rec.Started), 0)
+	return rec, h.outcome(ctx, rec, true)
+}
+
+// verdict is a person's answer.
+type verdict struct {
+	Choice string          `json:"choice"`
+	Result json.RawMessage `json:"result"`
+}
+
+// Choices about an unknown outcome.
+const (
+	choiceHappened = "happened"
+	choiceAgain    = "again"
+	choiceAbandon  = "abandon"
+)
+
+// ask puts the attempts that may have executed before a person, one after
+// another. settled is true when one of them happened; false without an error
+// means that none did, and the hop may be called again.
+func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, settled bool, _ error) {
+	for _, rec := range records {
+		if h.alone || !h.journal.Asks() {
+			return a, false, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: h.failureOf(rec)}
+		}
+		v, err := h.question(ctx, rec)
+		if err != nil {
+			return a, false, err
+		}
+		switch v.Choice {
+		case choiceHappened:
+			a, err = h.happened(ctx, rec, v.Result)
+			return a, err == nil, err
+		case choiceAgain:
+			// Offered only once the maximum has passed; the clock of another
+			// worker may have said so a little early.
+			if left := time.Until(rec.Started.Add(rec.Max)); left > 0 {
+				if err := h.wait(ctx, left, nil); err != nil {
+					return a, false, err
+				}
+			}
+		case choiceAbandon:
+			return a, false, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Abandoned: true, Err: h.failureOf(rec)}
+		default:
+			return a, false, &UnknownOutcomeError{HopID: h.id(), Evidence: rec,
+				Err: fmt.Errorf("the answer %q is none of happened, again, abandon", v.Choice)}
+		}
+	}
+	h.lock = lock{}
+	h.made, h.tried, h.refreshed, h.paused = 0, map[string]bool{}, false, true
+	return a, false, nil
+}
+
+// question asks about one attempt. Before the attempt's maximum time has
+// passed, "again" is not among the choices: the first request may still run.
+// Once it has passed, a question that was asked early is put a second time,
+// with all of them; an answer to either counts.
+func (h *hop) question(ctx context.Context, rec state.Record) (v verdict, err error) {
+	name := fmt.Sprintf("unknown-%s-%d-%d", h.id(), rec.Round, rec.Attempt)
+	early := rec.Duration < rec.Max
+	raw, err := h.journal.Ask(ctx, name, h.evidence(rec, !early), h.choices(!early))
+	if err != nil && early && !time.Now().Before(rec.Started.Add(rec.Max)) {
+		raw, err = h.journal.Ask(ctx, name+"-again", h.evidence(rec, true), h.choices(true))
+	}
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("the answer about hop %s is not {choice, result}: %w", h.id(), err)
+	}
+	return v, nil
+}
+
+// evidence is what a person needs to find out whether it happened.
+func (h *hop) evidence(rec state.Record, again bool) map[string]any {
+	question := fmt.Sprintf("It is unknown whether %s on %s took effect. Look there, then choose: %s (with its result) · %s",
+		rec.Tool, rec.Server, choiceHappened, choiceAbandon)
+	if again {
+		question += " · " + choiceAgain + " (it did not happen: call it again)"
+	}
+	e := map[string]any{
+		"question": question, "hop": rec.Hop, "attempt": rec.Attempt, "server": rec.Server, "endpoint": rec.Endpoint,
+		"tool": rec.Tool, "effect": string(rec.Effect), "arguments": h.with, "code": rec.Code, "message": rec.Message,
+		"started": rec.Started.UTC().Format(time.RFC3339Nano),
+	}
+	if rec.Capability != "" {
+		e["capability"] = rec.Capability
+	}
+	if rec.Key != "" {
+		e["key"], e["ledger"] = rec.Key, rec.Ledger
+	}
+	return e
+}
+
+// choices is the JSON Schema of the answer.
+func (h *hop) choices(again bool) map[string]any {
+	enum := []any{choiceHappened, choiceAbandon}
+	if again {
+		enum = []any{choiceHappened, choiceAgain, choiceAbandon}
+	}
+	return map[string]any{
+		"type":                 "object",
+		"required":             []any{"choice"},
+		"additionalProperties": false,
+		"properties": map[string]any{
+			"choice": map[string]any{"enum": enum, "description": "what became of the call"},
+			"result": map[string]any{"description": "with happened: the result that the call would have returned"},
+		},
+		"if":   map[string]any{"properties": map[string]any{"choice": map[string]any{"const": choiceHappened}}},
+		"then": map[string]any{"required": []any{"result"}},
+	}
+}
+
+// happened records a result on a person's word, as an attempt of its own: the
+// one whose outcome was unknown stays in the history as it was.
+func (h *hop) happened(ctx context.Context, rec state.Record, raw json.RawMessage) (state.Answer, error) {
+	v, err := value.Parse(raw)
+	if err != nil {
+		return state.Answer{}, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: fmt.Errorf("the result given for it: %w", err)}
+	}
+	snapshot := h.r.discovery.Snapshot()
+	if err := h.r.schemas.check(snapshot.Contracts[h.call.Capability].Output, v); err != nil {
+		return state.Answer{}, &UnknownOutcomeError{HopID: h.id(), Evidence: rec,
+			Err: fmt.Errorf("the result given for it breaks the output contract of %s: %w", h.call.Capability, err)}
+	}
+	encoded, err := value.Encode(v)
+	if err != nil {
+		return state.Answer{}, fmt.Errorf("the result given for hop %s: %w", h.id(), err)
+	}
+	h.last++
+	rec.Attempt, rec.Status, rec.Execution, rec.Code, rec.Final = h.last, state.CallSuccess, state.Executed, "", true
+	rec.Message, rec.Started, rec.Duration = "a person said that it happened", time.Now(), 0
+	rec.Result, rec.OutputHash, rec.Decision = encoded, state.Hash(encoded), nil
+	if err := h.outcome(ctx, rec, true); err != nil {
+		return state.Answer{}, err
+	}
+	return state.Answer{Value: v, Hop: h.id(), Server: rec.Server, Endpoint: rec.Endpoint, Tool: rec.Tool}, nil
+}
+
+// failureOf is the error of an attempt of this run, else what its record says.
+func (h *hop) failureOf(rec state.Record) error {
+	for _, a := range h.attempts {
+		if a.Attempt == rec.Attempt {
+			return a.Err
+		}
+	}
+	if rec.Message == "" {
+		return nil
+	}
+	return errors.New(rec.Message)
+}

@@ -1,0 +1,121 @@
+package router
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// recordAll is how many candidates a decision holds in full.
+	recordAll = 32
+	// recordHeaviest is how many it holds beyond that, besides the pick.
+	recordHeaviest = 8
+	policyName     = "weighted-random"
+)
+
+// decide turns a decision that was made into data.
+func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) Decision {
+	d := Decision{
+		Capability: capability, Policy: policyName, Transform: r.options.Transform.String(), Score: r.options.Score.Name(),
+		Seed: seed, Draw: b.draw, Stale: p.stale,
+		Candidates: []Candidate{}, Rejected: slices.Clone(p.rejected),
+	}
+	if b.picked >= 0 {
+		d.Picked, d.Tool = p.entries[b.picked].server.ID, p.entries[b.picked].offer.Tool
+	}
+	chosen := make([]int, 0, len(p.entries))
+	for i := range p.entries {
+		if b.level < drawable && b.standing[i] == b.level {
+			chosen = append(chosen, i)
+		} else {
+			d.Rejected = append(d.Rejected, b.reject(i, &p.entries[i]))
+		}
+	}
+	if len(chosen) > recordAll {
+		d.Omitted = len(chosen)
+		chosen = b.heaviest(chosen)
+		d.Omitted -= len(chosen)
+	}
+	for _, i := range chosen {
+		e := &p.entries[i]
+		terms := r.options.Score.Terms(b.members, i)
+		terms["ramp"], terms["drift"] = b.members[i].Ramp, b.members[i].Drift
+		d.Candidates = append(d.Candidates, Candidate{
+			Server: e.server.ID, Tool: e.offer.Tool, Match: e.match,
+			Health: min(max(b.scores[i], 0), 1), Terms: terms, Weight: b.weights[i],
+		})
+	}
+	slices.SortStableFunc(d.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Server, b.Server) })
+	if len(d.Rejected) > recordAll {
+		d.Reasons = make(map[string]int)
+		for _, rejection := range d.Rejected {
+			d.Reasons[rejection.Reason]++
+		}
+		d.Rejected = nil
+	}
+	return d
+}
+
+// heaviest keeps the pick and the eight heaviest others, in their order.
+func (b *ballot) heaviest(chosen []int) []int {
+	byWeight := slices.Clone(chosen)
+	slices.SortStableFunc(byWeight, func(i, j int) int { return cmp.Compare(b.weights[j], b.weights[i]) })
+	kept := []int{b.picked}
+	for _, i := range byWeight {
+		if i != b.picked && len(kept) <= recordHeaviest {
+			kept = append(kept, i)
+		}
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// reject says why an entry was not drawn from.
+func (b *ballot) reject(i int, e *entry) Rejection {
+	rejection := Rejection{Server: e.server.ID}
+	m := &b.members[i]
+	switch b.standing[i] {
+	case resting:
+		wait := e.series.RestsUntil().Sub(b.now).Round(time.Millisecond)
+		rejection.Reason, rejection.Detail = "resting", fmt.Sprintf("it asked to be left alone for %s more", wait)
+	case saturated:
+		rejection.Reason = "saturated"
+		rejection.Detail = fmt.Sprintf("%d calls in flight of the %d it declares", m.InFlight, m.MaxConcurrent)
+	case ejected, lastHope:
+		rejection.Reason, rejection.Detail = "ejected", "its last calls failed in a row"
+	case again:
+		rejection.Reason, rejection.Detail = "tried", "this hop tried it already"
+	case out:
+		rejection.Reason, rejection.Detail = cmp.Or(e.reason, "tried"), e.detail
+	default:
+		rejection.Reason, rejection.Detail = "tried", "others fit better"
+	}
+	return rejection
+}
+
+// ReplayPick makes a recorded decision again from its weights and its draw, and
+// returns the server it leads to: the one recorded, for every decision with all
+// of its candidates (up to 32). Beyond that, and without a candidate, it
+// returns "".
+func ReplayPick(d Decision) string {
+	if d.Omitted > 0 {
+		return ""
+	}
+	total := 0.0
+	for _, c := range d.Candidates {
+		total += c.Weight
+	}
+	draw, sum, picked := uniform(d.Seed)*total, 0.0, ""
+	for _, c := range d.Candidates {
+		if c.Weight == 0 {
+			continue
+		}
+		picked = c.Server
+		if sum += c.Weight; draw < sum {
+			break
+		}
+	}
+	return picked
+}

@@ -1,0 +1,182 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// roster remembers what the servers said in their handshakes. Each server has
+// at most one handshake under way, on a goroutine of its own and with its own
+// time limit, so a server that hangs holds up no hop for longer than the grace.
+// The lock is never held across I/O.
+type roster struct {
+	caller    Caller
+	handshake time.Duration // limit of one
+	grace     time.Duration
+	trust     func(*Server) bool
+
+	life context.Context // of the router
+	end  context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu      sync.Mutex
+	by      map[string]*contact
+	changed chan struct{} // closed and replaced whenever a handshake ends
+}
+
+// contact is where the roster stands with one server.
+type contact struct {
+	server *Server
+	last   *known    // nil: none yet
+	stale  bool      // ask again before believing last
+	began  time.Time // of the handshake under way; zero: none
+}
+
+// rosterFresh is how long an answer is believed before the caller is asked
+// again. The caller keeps descriptions itself: asking is cheap.
+const rosterFresh = time.Second
+
+func newRoster(c Caller, o Options) *roster {
+	r := &roster{
+		caller: c, handshake: o.Handshake, grace: o.Grace, trust: o.Trust,
+		by: make(map[string]*contact), changed: make(chan struct{}),
+	}
+	r.life, r.end = context.WithCancel(context.Background())
+	return r
+}
+
+func (r *roster) close() {
+	r.end()
+	r.wg.Wait()
+}
+
+// gather returns what is known of the servers, in their order. It asks those of
+// whom nothing fresh is known, all at once, and waits until each has answered;
+// once enough says that one of them will do, no longer than the grace. A server
+// that is not known yet has an error that says so.
+func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*known) bool) []*known {
+	begun := time.Now()
+	for {
+		all, waitFor, changed := r.look(servers, enough, begun)
+		if waitFor <= 0 {
+			return all
+		}
+		t := time.NewTimer(waitFor)
+		select {
+		case <-changed:
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return all
+		}
+		t.Stop()
+	}
+}
+
+// look is one round of gather; waitFor is how long another answer is worth
+// waiting for.
+func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Time) (all []*known, waitFor time.Duration, changed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	all = make([]*known, len(servers))
+	done := false
+	var pending []*contact
+	for i, s := range servers {
+		c := r.contact(s)
+		if c.began.IsZero() && (c.stale || c.last == nil || c.last.at.Before(begun.Add(-rosterFresh))) {
+			r.ask(c, now)
+		}
+		if !c.began.IsZero() {
+			pending = append(pending, c)
+		}
+		all[i] = c.known(now)
+		done = done || enough(all[i])
+	}
+	for _, c := range pending {
+		limit := r.handshake + r.grace // the handshake ends itself before
+		if done {
+			limit = r.grace
+		}
+		waitFor = max(waitFor, limit-now.Sub(c.began))
+	}
+	return all, waitFor, r.changed
+}
+
+// contact returns the server's, a new one when its registration changed. r.mu
+// is held.
+func (r *roster) contact(s *Server) *contact {
+	c := r.by[s.ID]
+	if c == nil || c.server != s {
+		c = &contact{server: s}
+		r.by[s.ID] = c
+	}
+	return c
+}
+
+// ask begins a handshake. r.mu is held.
+func (r *roster) ask(c *contact, now time.Time) {
+	if r.life.Err() != nil {
+		c.last = newKnown(c.server, nil, fmt.Errorf("the router is closed"), false, now)
+		return
+	}
+	c.began, c.stale = now, false
+	r.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(r.life, r.handshake)
+		defer cancel()
+		d, err := r.caller.Describe(ctx, c.server)
+		if err == nil && d == nil {
+			err = fmt.Errorf("server %s was described by nothing", c.server.ID)
+		}
+		k := newKnown(c.server, d, err, r.trust(c.server), time.Now())
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		c.last, c.began = k, time.Time{}
+		close(r.changed)
+		r.changed = make(chan struct{})
+	})
+}
+
+// known is what is believed now: the last answer, even while another is awaited.
+func (c *contact) known(now time.Time) *known {
+	if c.last != nil && (c.last.err == nil || c.began.IsZero()) {
+		return c.last
+	}
+	waited := now.Sub(c.began).Round(time.Millisecond)
+	return &known{server: c.server, at: now, offers: c.server.Offers,
+		err: fmt.Errorf("its handshake is still under way after %s", waited)}
+}
+
+// doubt makes the next hop ask the server again.
+func (r *roster) doubt(server string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.by[server]; c != nil {
+		c.stale = true
+	}
+}
+
+// doubtErrors makes the next hop ask again every server that could not be
+// reached.
+func (r *roster) doubtErrors() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.by {
+		if c.last != nil && c.last.err != nil {
+			c.stale = true
+		}
+	}
+}
+
+// keep forgets the servers that are not among those given.
+func (r *roster) keep(known func(id string) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.by {
+		if !known(id) {
+			delete(r.by, id)
+		}
+	}
+}
