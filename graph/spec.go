@@ -29,14 +29,16 @@ type Spec struct {
 // Channel is one field of the state.
 type Channel struct {
 	Name    string
-	Type    reflect.Type // of its values in Go; nil: any value of package value
+	Type    reflect.Type // of its values in Go (an append channel's: a slice); nil: any value of package value
 	Reduce  Reducer      // nil: last value, and two writers in one superstep are an error
 	Append  bool         // an append channel: writes are lists that are added; Reduce is nil
 	Default any          // initial value; nil: none
 }
 
 // Reducer folds one write into a channel's value. It must not change its
-// arguments. Writes arrive in task order (node name, then index).
+// arguments. Writes arrive in task order (node name, then index). The first
+// write to a channel that has no value becomes its value; the reducer is not
+// asked.
 type Reducer func(old, write any) (any, error)
 
 // Node is one step of work.
@@ -44,6 +46,7 @@ type Node struct {
 	Name    string
 	Run     Func
 	Each    func(View) ([]any, error) // fan-out: one task per item, evaluated once when planned; nil: one task
+	Item    reflect.Type              // of the items in Go; nil: any value of package value
 	Writes  []string                  // channels it may write; nil: all
 	Goto    []string                  // nodes it may name as successors (Update.Goto); End is allowed
 	Retry   *Retry                    // nil: one attempt
@@ -166,6 +169,12 @@ type RunOptions struct {
 	// Check hashes what nodes were given before and after them and fails a node
 	// that changed it.
 	Check bool
+	// MaxParallel bounds the tasks of a superstep that run at once; 0: 64,
+	// negative: no bound.
+	MaxParallel int
+	// Grace is how long a task whose context has ended may take to return
+	// before it is abandoned; 0: 5 s.
+	Grace time.Duration
 }
 
 // Result is how a run ended.
@@ -176,4 +185,7 @@ type Result struct {
 	Interrupts []state.Interrupt // waiting ones
 	Drained    bool              // stopped at a superstep border by Drain, resumable
 	Err        error             // of a failed or cancelled run
+	Abandoned  int               // tasks that ignored the end of their context; their goroutines may live on
+	Seq        int64             // checkpoint the State is of
+	Step       int               // supersteps done
 }

@@ -1,0 +1,166 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"junction/state"
+	"junction/state/value"
+)
+
+// AmbiguousAnswerError is a bare answer while several questions wait.
+type AmbiguousAnswerError struct {
+	Thread string
+	IDs    []string // of the waiting questions
+}
+
+func (e *AmbiguousAnswerError) Error() string {
+	return fmt.Sprintf("thread %s waits for %d answers; name the one that is meant: %s", e.Thread, len(e.IDs), strings.Join(e.IDs, ", "))
+}
+
+// AnswerError is an answer that does not fit its question. Nothing was stored;
+// the thread still waits.
+type AnswerError struct {
+	ID   string // of the interrupt, or "" when none waits
+	Node string
+	Err  error
+}
+
+func (e *AnswerError) Error() string {
+	if e.ID == "" {
+		return fmt.Sprintf("the answer cannot be used: %v", e.Err)
+	}
+	return fmt.Sprintf("the answer to interrupt %s of node %q does not fit: %v", e.ID, e.Node, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *AnswerError) Unwrap() error { return e.Err }
+
+// answers resolves and checks the caller's answers and adds those that static
+// interrupts need: nothing but being resumed.
+func answers(snap state.Snapshot, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	all := make(map[string]json.RawMessage, len(given))
+	var open, static []state.Interrupt
+	for _, i := range snap.Interrupts {
+		switch {
+		case i.Answer != nil:
+		case isPause(snap, i):
+			static = append(static, i)
+			all[i.ID] = json.RawMessage("true")
+		default:
+			open = append(open, i)
+		}
+	}
+	for id, answer := range given {
+		if id == "" {
+			i, err := bare(snap.Thread, open, static)
+			if err != nil {
+				return nil, err
+			}
+			id = i
+		}
+		if err := checkAnswer(snap, id, answer); err != nil {
+			return nil, err
+		}
+		all[id] = answer
+	}
+	return all, nil
+}
+
+// bare finds the question that an answer without an id is meant for.
+func bare(thread string, open, static []state.Interrupt) (string, error) {
+	if len(open) == 0 {
+		open = static
+	}
+	switch len(open) {
+	case 0:
+		return "", &AnswerError{Err: fmt.Errorf("thread %s waits for none", thread)}
+	case 1:
+		return open[0].ID, nil
+	}
+	e := &AmbiguousAnswerError{Thread: thread}
+	for _, i := range open {
+		e.IDs = append(e.IDs, i.ID)
+	}
+	return "", e
+}
+
+// checkAnswer holds an answer to its question's schema. Whether the question
+// exists and still waits is the store's to say, under its own lock.
+func checkAnswer(snap state.Snapshot, id string, answer json.RawMessage) error {
+	for _, i := range snap.Interrupts {
+		if i.ID != id {
+			continue
+		}
+		_, err := value.Parse(answer)
+		if err == nil && i.Schema != nil {
+			err = validate(i.Schema, answer)
+		}
+		if err != nil {
+			return &AnswerError{ID: id, Node: i.Node, Err: err}
+		}
+	}
+	return nil
+}
+
+// isPause tells a static interrupt from a question.
+func isPause(snap state.Snapshot, i state.Interrupt) bool {
+	for _, when := range []string{"before", "after"} {
+		if i.ID == pauseID(snap.Thread, snap.Lineage, snap.Seq, i.Node, when) {
+			return true
+		}
+	}
+	return false
+}
+
+var errNoLoading = errors.New("a schema must not refer to another document")
+
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errNoLoading }
+
+func compileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	if err := c.AddResource("answer.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("answer.json")
+}
+
+func checkSchema(schema json.RawMessage) error {
+	_, err := compileSchema(schema)
+	return err
+}
+
+func validate(schema, answer json.RawMessage) error {
+	s, err := compileSchema(schema)
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
+
+// storeAnswers resolves answers against the thread's waiting questions and
+// stores them, all or none.
+func (r *run) storeAnswers(ctx context.Context, snap state.Snapshot) error {
+	all, err := answers(snap, r.opt.Answers)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return r.store.Answer(ctx, r.id, all)
+}

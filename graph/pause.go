@@ -1,0 +1,69 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"junction/state"
+)
+
+// heldBack reports whether a task must not run yet: its node pauses before it,
+// or all its questions still wait.
+func (r *run) heldBack(t *task) (bool, error) {
+	if t.spec.PauseBefore {
+		if hold, err := r.pause(t, "before"); hold || err != nil {
+			return hold, err
+		}
+	}
+	if r.pending == nil {
+		return false, nil
+	}
+	waits := false
+	for _, i := range r.pending.Interrupts {
+		if i.Task != t.ID || isPause(*r.pending, i) {
+			continue
+		}
+		if i.Answer != nil {
+			return false, nil
+		}
+		waits = true
+	}
+	return waits, nil
+}
+
+// pausedAfter reports whether a node of a finished superstep pauses after it.
+func (r *run) pausedAfter(s *superstep) (bool, error) {
+	paused := false
+	for i := range s.tasks {
+		if !s.tasks[i].spec.PauseAfter {
+			continue
+		}
+		hold, err := r.pause(&s.tasks[i], "after")
+		if err != nil {
+			return false, err
+		}
+		paused = paused || hold
+	}
+	return paused, nil
+}
+
+// pause asks a node's static interrupt once; true: it has not been passed yet.
+func (r *run) pause(t *task, when string) (bool, error) {
+	id := pauseID(r.id, r.lineage, r.seq, t.Node, when)
+	if i, ok := r.asked(id); ok {
+		return i.Answer == nil, nil
+	}
+	r.mu.Lock()
+	for _, i := range r.questions {
+		if i.ID == id {
+			r.mu.Unlock()
+			return true, nil
+		}
+	}
+	r.mu.Unlock()
+	v, err := json.Marshal(map[string]string{"pause": when, "node": t.Node})
+	if err != nil {
+		return false, fmt.Errorf("pause %s node %q: %w", when, t.Node, err)
+	}
+	return true, r.putInterrupt(state.Interrupt{ID: id, Task: t.ID, Node: t.Node, Value: v, Asked: r.askedAt()}, nil)
+}

@@ -1,0 +1,114 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"junction/state"
+)
+
+// Resume goes on with a thread where it stopped. The answers of its options are
+// stored first, all or none. An unknown thread is state.ErrNotFound, a completed
+// one ErrFinished, one of another graph or version ErrMismatch, one that another
+// worker runs *state.BusyError unless WaitBusy is set. A thread all of whose
+// unfinished tasks still wait for answers is left as it is, interrupted.
+func (g *Graph) Resume(ctx context.Context, thread string, o RunOptions) (Result, error) {
+	if o.Store == nil {
+		return Result{Thread: thread}, errors.New("resume: no store is set; a run without one keeps nothing that could be resumed")
+	}
+	if o.Thread != "" && o.Thread != thread {
+		return Result{Thread: thread}, fmt.Errorf("resume of thread %s: the options name thread %s", thread, o.Thread)
+	}
+	if len(o.Input) > 0 {
+		return Result{Thread: thread}, errors.New("resume: a thread has its input already; answers go into Answers")
+	}
+	r := g.newRun(ctx, o)
+	r.id, r.stream.thread = thread, thread
+	return r.supervise(func() error { return r.reopen() })
+}
+
+// reopen checks the thread, stores the answers, takes the lease and loads the
+// head as it is then.
+func (r *run) reopen() error {
+	t, err := r.store.Thread(r.ctx, r.id)
+	if err != nil {
+		return err
+	}
+	if err := r.g.fits(t); err != nil {
+		return err
+	}
+	snap, err := r.store.Load(r.ctx, r.id, 0)
+	if err != nil {
+		return err
+	}
+	if err := r.storeAnswers(r.ctx, snap); err != nil {
+		return err
+	}
+	if err := r.takeLease(r.ctx); err != nil {
+		return err
+	}
+	// Somebody else may have worked on it until the lease was free.
+	if t, err = r.store.Thread(r.ctx, r.id); err != nil {
+		return err
+	}
+	if t.Status == state.StatusCompleted {
+		return fmt.Errorf("thread %s: %w", r.id, ErrFinished)
+	}
+	if snap, err = r.store.Load(r.ctx, r.id, 0); err != nil {
+		return err
+	}
+	return r.restore(snap)
+}
+
+// fits refuses threads that are not this graph's to go on with.
+func (g *Graph) fits(t state.Thread) error {
+	switch {
+	case t.Workflow != g.spec.Name:
+		return fmt.Errorf("thread %s: %w: it was started by %q, this is %q", t.ID, ErrMismatch, t.Workflow, g.spec.Name)
+	case t.Version != g.spec.Version:
+		return fmt.Errorf("thread %s: %w: it was started by version %q of %q, this is version %q", t.ID, ErrMismatch, t.Version, t.Workflow, g.spec.Version)
+	case t.Status == state.StatusCompleted:
+		return fmt.Errorf("thread %s: %w", t.ID, ErrFinished)
+	}
+	return nil
+}
+
+// restore takes over a loaded checkpoint.
+func (r *run) restore(snap state.Snapshot) error {
+	r.lineage, r.seq, r.step, r.arrived = snap.Lineage, snap.Seq, snap.Step, snap.Arrived
+	cells := append([]cell(nil), r.g.initial...)
+	for i := range cells {
+		ch := &r.g.spec.Channels[i]
+		var err error
+		if ch.Append {
+			if items, ok := snap.Logs[ch.Name]; ok {
+				cells[i].value, err = ch.log(items)
+				cells[i].ok = true
+			}
+		} else if raw, ok := snap.Values[ch.Name]; ok {
+			cells[i].value, err = decode(ch.Type, raw)
+			cells[i].ok = true
+		}
+		if err != nil {
+			return fmt.Errorf("thread %s, checkpoint %d: channel %q: %w", r.id, snap.Seq, ch.Name, err)
+		}
+	}
+	r.view = &view{g: r.g, cells: cells}
+	for _, t := range snap.Next {
+		n, ok := r.g.names[t.Node]
+		if !ok {
+			return fmt.Errorf("thread %s would go on at node %q, which does not exist: %w", r.id, t.Node, ErrMismatch)
+		}
+		p := planned{Task: t, node: n}
+		if t.Item != nil {
+			var err error
+			if p.item, err = decode(r.g.nodes[n].Item, t.Item); err != nil {
+				return fmt.Errorf("thread %s: item %d of node %q: %w", r.id, t.Index, t.Node, err)
+			}
+		}
+		r.tasks = append(r.tasks, p)
+	}
+	r.pending = &snap
+	return nil
+}

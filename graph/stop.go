@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"time"
+
+	"junction/state"
+)
+
+// save makes durable what a task that has ended leaves behind, unless its
+// writes ride in the commit.
+func (r *run) save(t *task) error {
+	switch t.ending {
+	case finished:
+		if t.held {
+			return nil
+		}
+		records := t.records()
+		err := r.putWrites(r.g.stored(t.ID, &t.out), records)
+		if err != nil {
+			t.giveBack(records)
+		}
+		return err
+	case waiting:
+		return r.saveQuestions(t)
+	}
+	return nil // records of failed and cut tasks ride in the status
+}
+
+func (r *run) saveQuestions(t *task) error {
+	t.asking.mu.Lock()
+	open := t.asking.open
+	t.asking.mu.Unlock()
+	records := t.records()
+	for _, i := range open {
+		i.Asked = r.askedAt()
+		if err := r.putInterrupt(i, records); err != nil {
+			t.giveBack(records)
+			return err
+		}
+		records = nil
+	}
+	return nil
+}
+
+// askedAt is the time of a question: the store's own where there is one.
+func (r *run) askedAt() time.Time {
+	if r.store != nil {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// saveHeld stores writes that were to ride in a commit that will not be.
+func (r *run) saveHeld() error {
+	s := r.current.Load()
+	if s == nil || r.store == nil {
+		return nil
+	}
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.ending != finished || !t.held {
+			continue
+		}
+		t.held = false
+		if err := r.save(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop records that the run ends without advancing.
+func (r *run) stop(status state.Status, cause error) ended {
+	if err := r.saveHeld(); err != nil {
+		return ended{r.result(state.StatusRunning), err}
+	}
+	var f *state.Failure
+	if cause != nil {
+		failure := state.FailureOf(cause)
+		if status == state.StatusCancelled {
+			failure.Code = "cancelled"
+		}
+		f = &failure
+	}
+	var records []state.Record
+	if s := r.current.Load(); s != nil && r.store != nil {
+		records = s.waitingRecords()
+	}
+	if err := r.setStatus(status, f, records); err != nil {
+		return ended{r.result(state.StatusRunning), err}
+	}
+	res := r.result(status)
+	res.Err = cause
+	return ended{result: res}
+}
+
+// drained stops at a border, or in the middle of a superstep some of whose
+// tasks could not go on.
+func (r *run) drained(*superstep) ended {
+	e := r.stop(state.StatusRunning, nil)
+	e.result.Drained = e.err == nil
+	return e
+}
+
+// interrupted stops at questions or pauses. folded: every task has finished,
+// and the state is shown as it will be committed.
+func (r *run) interrupted(s *superstep, folded bool) ended {
+	e := r.stop(state.StatusInterrupted, nil)
+	if folded && e.err == nil {
+		if f, err := r.fold(s.tasks); err == nil {
+			e.result.State = (&view{g: r.g, cells: f.cells}).values()
+		}
+	}
+	return e
+}
+
+// result describes the thread as it stands.
+func (r *run) result(status state.Status) Result {
+	res := Result{Thread: r.id, Status: status, Seq: r.seq, Step: r.step}
+	if r.view != nil {
+		res.State = r.view.values()
+	}
+	if status != state.StatusCompleted {
+		res.Interrupts = r.waitingInterrupts()
+	}
+	return res
+}
+
+// waitingInterrupts lists the unanswered questions of the superstep under way.
+func (r *run) waitingInterrupts() []state.Interrupt {
+	var all []state.Interrupt
+	seen := map[string]bool{}
+	add := func(is []state.Interrupt) {
+		for _, i := range is {
+			if i.Answer == nil && !seen[i.ID] {
+				seen[i.ID] = true
+				all = append(all, i)
+			}
+		}
+	}
+	if r.pending != nil {
+		add(r.pending.Interrupts)
+	}
+	r.mu.Lock()
+	add(r.questions)
+	r.mu.Unlock()
+	sortInterrupts(all)
+	return all
+}

@@ -1,0 +1,261 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"junction/state"
+)
+
+// errSibling is the cause of a task's end when another task failed.
+var errSibling = errors.New("another task of the superstep failed")
+
+// superstep is one parallel round: every planned task, finished before or not.
+type superstep struct {
+	r     *run
+	tasks []task // in task order; never resized
+	queue chan *task
+
+	mu      sync.Mutex
+	undone  int  // tasks to run whose ending is not known
+	unsaved int  // … or not yet stored
+	blocked bool // no commit follows at once: the last task's writes are put as well
+	failed  *task
+	broken  error         // of the store or the lease
+	settled chan struct{} // closed when unsaved reaches 0; nil for a task alone
+}
+
+// prepare lays out the tasks of the checkpoint at the head and finds those that
+// are to run: without stored writes, not held by a pause, not wholly waiting.
+func (r *run) prepare() (*superstep, []*task, error) {
+	s := &superstep{r: r, tasks: make([]task, len(r.tasks))}
+	at := place{step: r.step + 1, seq: r.seq, view: r.view}
+	todo := make([]*task, 0, len(r.tasks))
+	for i := range r.tasks {
+		t := &s.tasks[i]
+		t.planned, t.run, t.step, t.at = r.tasks[i], r, s, at
+		t.spec = &r.g.nodes[t.node]
+		if r.pending != nil {
+			if w, ok := r.pending.Pending[t.ID]; ok {
+				var err error
+				if t.out, err = r.g.restored(w); err != nil {
+					return nil, nil, err
+				}
+				t.ending = finished
+				continue
+			}
+		}
+		hold, err := r.heldBack(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		if hold {
+			t.ending, s.blocked = waiting, true
+			continue
+		}
+		s.blocked = s.blocked || t.spec.PauseAfter
+		todo = append(todo, t)
+	}
+	return s, todo, nil
+}
+
+// round runs the superstep's tasks and returns when each has ended or been
+// given up.
+func (r *run) round() (*superstep, error) {
+	s, todo, err := r.prepare()
+	if err != nil {
+		return nil, err
+	}
+	r.current.Store(s)
+	if r.stream.on != nil {
+		r.event(Event{Kind: EventStep, Nodes: nodeNames(r.tasks)})
+	}
+	switch len(todo) {
+	case 0:
+		return s, nil
+	case 1:
+		return s, s.alone(todo[0])
+	}
+	s.together(todo)
+	return s, nil
+}
+
+// alone runs a single task on the executor's goroutine, under the run's guard.
+func (s *superstep) alone(t *task) error {
+	s.undone, s.unsaved = 1, 1
+	t.claim, t.ctx = &s.r.guard, &taskContext{s.r.ctx, t}
+	if !t.execute() {
+		return errAbandoned
+	}
+	s.end(t)
+	return nil
+}
+
+// together runs tasks at once, at most RunOptions.MaxParallel of them.
+func (s *superstep) together(todo []*task) {
+	s.undone, s.unsaved, s.settled = len(todo), len(todo), make(chan struct{})
+	for _, t := range todo {
+		t.claim, t.done = &t.own, make(chan struct{})
+		ctx, cancel := context.WithCancelCause(s.r.ctx)
+		t.ctx, t.cancel = &taskContext{ctx, t}, cancel
+	}
+	s.queue = make(chan *task, len(todo))
+	for _, t := range todo {
+		s.queue <- t
+	}
+	close(s.queue)
+	for range min(len(todo), s.r.parallel()) {
+		go s.work()
+	}
+	<-s.settled
+	for _, t := range todo {
+		t.cancel(nil)
+	}
+}
+
+// work runs queued tasks until none is left or one of them was given up.
+func (s *superstep) work() {
+	for t := range s.queue {
+		if !s.one(t) {
+			return
+		}
+	}
+}
+
+func (s *superstep) one(t *task) (goOn bool) {
+	clean := false
+	defer func() {
+		if !clean && t.claim.unwind() {
+			t.err, t.ending = &NodeError{Node: t.Node, Index: t.Index, Step: t.at.step, Err: errGoexit}, failed
+			s.end(t)
+			goOn = false
+		}
+	}()
+	if s.r.drain.begun() || t.ctx.Err() != nil {
+		t.ending, clean = cut, true
+		s.end(t)
+		return true
+	}
+	if !t.execute() {
+		clean = true
+		return false
+	}
+	clean = true
+	s.end(t)
+	return true
+}
+
+// end books a task's ending, stores what must be durable now and starts the
+// drain of its siblings when it failed.
+func (s *superstep) end(t *task) {
+	s.mu.Lock()
+	s.undone--
+	last := s.undone == 0
+	first := false
+	switch t.ending {
+	case finished:
+		t.held = last && !s.blocked || s.r.store == nil
+	case failed:
+		s.blocked = true
+		if lost(t.err) {
+			s.broken = errors.Join(s.broken, t.err)
+		}
+		if s.failed == nil {
+			s.failed, first = t, true
+		}
+	default:
+		s.blocked = true
+	}
+	s.mu.Unlock()
+	if first {
+		s.r.drain.fail()
+		s.cutSiblings(t)
+	}
+	if err := s.r.save(t); err != nil {
+		s.mu.Lock()
+		s.broken = errors.Join(s.broken, err)
+		s.mu.Unlock()
+	}
+	if t.done != nil {
+		close(t.done)
+	}
+	s.settle()
+}
+
+func (s *superstep) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsaved--; s.unsaved == 0 && s.settled != nil {
+		close(s.settled)
+	}
+}
+
+// cutSiblings drains the hops of the other tasks and ends the context of each
+// as soon as it has none in flight.
+func (s *superstep) cutSiblings(failed *task) {
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t == failed || t.done == nil {
+			continue
+		}
+		idle := t.drainJournal()
+		s.r.wait.Go(func() { s.cutWhenIdle(t, idle) })
+	}
+}
+
+func (s *superstep) cutWhenIdle(t *task, idle <-chan struct{}) {
+	select {
+	case <-idle:
+	case <-t.done:
+		return
+	case <-t.ctx.Done():
+	}
+	t.cancel(errSibling)
+	grace := time.NewTimer(s.r.grace())
+	defer grace.Stop()
+	select {
+	case <-t.done:
+	case <-grace.C:
+		s.abandon(t)
+	}
+}
+
+// abandon stops waiting for a task whose node ignores the end of its context.
+func (s *superstep) abandon(t *task) {
+	if t.claim == nil || !t.claim.abandon() {
+		return
+	}
+	t.drainJournal()
+	s.r.abandoned.Add(1)
+	t.ending = ignored
+	s.mu.Lock()
+	s.undone--
+	s.blocked = true
+	s.mu.Unlock()
+	if t.done != nil {
+		close(t.done)
+		go s.work() // in place of the worker that is stuck
+	}
+	s.settle()
+}
+
+func nodeNames(ts []planned) []string {
+	var names []string
+	for i, t := range ts {
+		if i == 0 || ts[i-1].node != t.node {
+			names = append(names, t.Node)
+		}
+	}
+	return names
+}
+
+// waitingRecords takes the records of tasks that leave no writes.
+func (s *superstep) waitingRecords() []state.Record {
+	var rs []state.Record
+	for i := range s.tasks {
+		rs = append(rs, s.tasks[i].records()...)
+	}
+	return rs
+}

@@ -1,0 +1,106 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"junction/state"
+)
+
+// ended is what a run came to.
+type ended struct {
+	result Result
+	err    error
+}
+
+// supervise runs the executor on a goroutine of its own and waits for it, so
+// that a node which ignores the end of its context cannot hold the caller.
+func (r *run) supervise(start func() error) (Result, error) {
+	back := make(chan ended, 1)
+	go r.execute(start, back)
+	var e ended
+	select {
+	case e = <-back:
+	case <-r.ctx.Done():
+		e = r.giveUp(back)
+	}
+	return r.close(e)
+}
+
+// execute is the executor. It reports nothing when it was given up.
+func (r *run) execute(start func() error, back chan<- ended) {
+	clean := false
+	defer func() {
+		if clean || !r.guard.unwind() {
+			return
+		}
+		err := errGoexit
+		if s := r.current.Load(); s != nil && len(s.tasks) > 0 {
+			err = &NodeError{Node: s.tasks[0].Node, Step: r.step + 1, Err: errGoexit}
+		}
+		back <- r.stop(state.StatusFailed, err)
+	}()
+	e := ended{}
+	if err := start(); err != nil {
+		e = ended{Result{Thread: r.id}, err}
+	} else {
+		e = r.loop()
+	}
+	clean = true
+	if e.err != errAbandoned {
+		back <- e
+	}
+}
+
+// giveUp waits for the executor after the run's end was asked for. Tasks that
+// still have not returned after the grace are abandoned; when one of them holds
+// the executor itself, the run is concluded here.
+func (r *run) giveUp(back <-chan ended) ended {
+	grace := time.NewTimer(r.grace())
+	defer grace.Stop()
+	select {
+	case e := <-back:
+		return e
+	case <-grace.C:
+	}
+	if r.guard.abandon() {
+		r.abandoned.Add(1)
+		s := r.current.Load()
+		if s != nil {
+			s.drainJournals()
+		}
+		if r.view == nil {
+			return ended{Result{Thread: r.id}, context.Cause(r.ctx)}
+		}
+		return r.cancelled(s)
+	}
+	if s := r.current.Load(); s != nil {
+		for i := range s.tasks {
+			s.abandon(&s.tasks[i])
+		}
+	}
+	// What is left is the run's own work: storing what was reached. A store that
+	// hangs is cut off with the lease.
+	cut := time.AfterFunc(r.ttl(), r.drop)
+	defer cut.Stop()
+	return <-back
+}
+
+// close ends everything the run started and hands out its result.
+func (r *run) close(e ended) (Result, error) {
+	close(r.over)
+	if e.err == nil {
+		r.stream.send(Event{Kind: EventEnd, Status: e.result.Status, Err: e.result.Err, Step: r.step, Seq: r.seq})
+	}
+	r.stream.close()
+	r.cancel(context.Canceled)
+	err := r.release()
+	r.drop()
+	r.wait.Wait()
+	if err != nil && !errors.Is(err, state.ErrLeaseLost) && e.err != nil {
+		e.err = errors.Join(e.err, err)
+	}
+	e.result.Abandoned = int(r.abandoned.Load())
+	return e.result, e.err
+}

@@ -1,0 +1,164 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"junction/state"
+)
+
+// ending says how a task left its superstep.
+type ending int
+
+const (
+	running  ending = iota
+	finished        // with an outcome
+	waiting         // for answers, or at a pause
+	cut             // by a sibling's failure, a drain or a cancellation: it runs again
+	failed          // for good
+	ignored         // it ignored the end of its context
+)
+
+// place is where a task stands; a task abandoned in one superstep must not read
+// the run's own fields, which move on.
+type place struct {
+	step int   // superstep under way, from 1
+	seq  int64 // checkpoint it started from
+	view *view
+}
+
+// task is one execution of a node in the superstep under way.
+type task struct {
+	planned
+	run    *run
+	step   *superstep
+	at     place
+	spec   *node
+	claim  *claim // the run's guard, or own
+	own    claim
+	ctx    context.Context
+	cancel context.CancelCauseFunc // nil when the task runs alone
+
+	mu      sync.Mutex
+	journal *state.Journal
+	asking  asking
+
+	ending ending
+	out    outcome
+	err    error
+	held   bool          // its writes ride in the commit
+	done   chan struct{} // closed when it has ended; nil when it runs alone
+}
+
+type taskKey struct{}
+
+// taskContext gives a node's context its task without another allocation for
+// each value.
+type taskContext struct {
+	context.Context
+	task *task
+}
+
+func (c *taskContext) Value(key any) any {
+	if key == (taskKey{}) {
+		return c.task
+	}
+	return c.Context.Value(key)
+}
+
+// execute runs the task's node, with its retries and its error handler, and
+// sets how it ended. It reports false, and sets nothing, when the task was
+// abandoned meanwhile.
+func (t *task) execute() bool {
+	t.event(Event{Kind: EventTask})
+	u, err := t.attempts()
+	var handled *state.Failure
+	if err != nil && err != errAbandoned && t.spec.OnError != nil && t.final(err) {
+		f := (&NodeError{Node: t.Node, Index: t.Index, Step: t.at.step, Err: err}).Failure()
+		handled = &f
+		u, err = t.handle(err)
+	}
+	if err == errAbandoned {
+		return false
+	}
+	if err == nil {
+		if err = t.unanswered(); err == nil {
+			t.out, err = t.run.g.accept(t.spec, u)
+			t.out.handled = handled
+		}
+		if err == nil && t.run.store != nil {
+			err = t.run.g.encode(&t.out)
+		}
+	}
+	t.err = err
+	t.ending = t.classify(err)
+	if t.ending == failed {
+		t.err = &NodeError{Node: t.Node, Index: t.Index, Step: t.at.step, Err: err}
+	}
+	t.event(Event{Kind: EventTaskDone, Err: t.err, Update: u})
+	return true
+}
+
+// final reports whether a failure is the node's own and stands.
+func (t *task) final(err error) bool {
+	var update *UpdateError
+	var mutation *MutationError
+	return t.classify(err) == failed && !errors.As(err, &update) && !errors.As(err, &mutation) && !lost(err) && !nondeterministic(err)
+}
+
+func lost(err error) bool { return errors.Is(err, state.ErrLeaseLost) }
+
+func nondeterministic(err error) bool {
+	var n *state.NondeterminismError
+	return errors.As(err, &n)
+}
+
+// classify tells a failure from a pause and from work that was cut.
+func (t *task) classify(err error) ending {
+	switch {
+	case err == nil:
+		return finished
+	case errors.Is(err, ErrInterrupt) && t.asking.waits():
+		return waiting
+	case t.ctx.Err() != nil:
+		return cut
+	case t.run.drain.begun() && (errors.Is(err, state.ErrDraining) || errors.Is(err, context.Canceled)):
+		return cut
+	case t.run.drain.failing():
+		return cut // the first failure is the one that stands
+	}
+	return failed
+}
+
+// handle runs the node's error handler under the node's timeout. Its hops and
+// questions are apart from the node's own.
+func (t *task) handle(cause error) (Update, error) {
+	t.asking.reset(identity("handler", t.ID))
+	in := t.input()
+	in.Err = cause
+	return t.attempt(t.spec.OnError, in, nil)
+}
+
+func (t *task) input() Input {
+	return Input{State: t.at.view, Task: t.Task, Item: t.item}
+}
+
+// records takes what the task's journal holds for its next store operation.
+func (t *task) records() []state.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.journal == nil {
+		return nil
+	}
+	return t.journal.Take()
+}
+
+// giveBack returns records whose store operation failed.
+func (t *task) giveBack(records []state.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.journal != nil {
+		t.journal.Return(records)
+	}
+}
