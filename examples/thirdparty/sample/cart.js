@@ -1,4 +1,4 @@
-// A file with three faults, for reviewers to find.
+// A file with faults, for reviewers to find.
 export function total(items) {
   let sum = 0;
   const rounded = 2;
