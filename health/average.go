@@ -52,10 +52,14 @@ func (a *Average) At(now time.Time, rest float64) float64 {
 	return rest + (a.value-rest)*decay(now.Sub(a.last))
 }
 
-// decay is how much of an average is left after d without a sample, in (0, 1].
+// decay is how much of an average is left after d without a sample, in (0, 1]:
+// (1 + x/4)⁻⁴, which falls like e⁻ˣ where it matters and is a few multiplications
+// in the one place that runs for every candidate of every decision.
 func decay(d time.Duration) float64 {
 	if d <= 0 {
 		return 1
 	}
-	return math.Exp(-float64(d) / float64(averageMemory))
+	x := 1 + float64(d)/float64(4*averageMemory)
+	x *= x
+	return 1 / (x * x)
 }

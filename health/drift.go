@@ -49,10 +49,8 @@ func (d *Drift) Observe(now time.Time, score float64) {
 }
 
 // Factor returns what the weight is multiplied with at now.
-func (d *Drift) Factor(now time.Time) float64 { return driftFactor(now, d.until) }
-
-func driftFactor(now, until time.Time) float64 {
-	if now.Before(until) {
+func (d *Drift) Factor(now time.Time) float64 {
+	if now.Before(d.until) {
 		return driftPenalty
 	}
 	return 1

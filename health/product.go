@@ -15,8 +15,8 @@ type Product struct{}
 
 const (
 	defaultConcurrency = 8
-	slowestRatio       = 0.02
-	quickestRatio      = 4
+	slowestRatio       = 50   // of the median latency
+	quickestRatio      = 0.25 // of the median latency
 	toolErrorTolerance = 0.1
 	toolErrorFloor     = 0.05
 )
@@ -31,52 +31,69 @@ func (Product) Windows() bool { return false }
 func (Product) Rate(pool []Member, out, scratch []float64) {
 	latency, illness := productMedians(pool, scratch)
 	for i := range pool {
-		s, l, t, c := productTerms(&pool[i], latency, illness)
-		out[i] = s * l * t * c
+		quality, own, places, taken := productFactors(&pool[i], latency, illness)
+		// One division for the whole: this runs for every candidate.
+		out[i] = quality * latency * places / (own * (places + taken))
 	}
 }
 
-// Terms returns success, latency, answers and load, whose product is the score.
+// Terms returns success, answers, latency and load, whose product is the score.
 func (Product) Terms(pool []Member, i int) map[string]float64 {
 	latency, illness := productMedians(pool, make([]float64, len(pool)))
-	s, l, t, c := productTerms(&pool[i], latency, illness)
-	return map[string]float64{"success": s, "latency": l, "answers": t, "load": c}
+	quality, own, places, taken := productFactors(&pool[i], latency, illness)
+	success := pool[i].Success * pool[i].Success
+	terms := map[string]float64{"success": success, "answers": 1, "latency": latency / own, "load": places / (places + taken)}
+	if success > 0 {
+		terms["answers"] = quality / success
+	}
+	return terms
 }
 
-// productMedians returns the pool's median latency in nanoseconds, 0 when
+// productMedians returns the pool's median latency in nanoseconds, 1 when
 // nobody has a sample, and its median share of tools' own errors.
 func productMedians(pool []Member, scratch []float64) (latency, toolErrors float64) {
-	n := 0
+	n, most := 0, 0.0
 	for i := range pool {
 		if pool[i].Latency > 0 {
 			scratch[n] = float64(pool[i].Latency)
 			n++
 		}
+		if pool[i].ToolErrors > most {
+			most = pool[i].ToolErrors
+		}
 	}
-	latency = median(scratch[:n])
+	latency = 1
+	if n > 0 {
+		latency = median(scratch[:n])
+	}
+	if most <= toolErrorTolerance {
+		return latency, 0 // nobody can exceed the others by more
+	}
 	for i := range pool {
 		scratch[i] = pool[i].ToolErrors
 	}
 	return latency, median(scratch[:len(pool)])
 }
 
-func productTerms(m *Member, medianLatency, medianToolErrors float64) (success, latency, answers, load float64) {
-	success = clamp(m.Success) * clamp(m.Success)
-	latency = 1
+// productFactors returns success² × answers, the own latency in nanoseconds,
+// clamped around the median, the places a server has and those taken.
+func productFactors(m *Member, medianLatency, medianToolErrors float64) (quality, own, places, taken float64) {
+	quality, own, places = m.Success*m.Success, medianLatency, defaultConcurrency
 	if m.Latency > 0 {
 		// An old sample counts less: without news a server is thought of as the
 		// median again, so it is tried again.
-		own := medianLatency + (float64(m.Latency)-medianLatency)*m.Memory
-		latency = min(max(medianLatency/own, slowestRatio), quickestRatio)
+		own += (float64(m.Latency) - medianLatency) * m.Memory
+		if slowest := medianLatency * slowestRatio; own > slowest {
+			own = slowest
+		} else if quickest := medianLatency * quickestRatio; own < quickest {
+			own = quickest
+		}
 	}
-	answers = 1
 	if excess := m.ToolErrors - medianToolErrors; excess > toolErrorTolerance {
-		answers = max((1-excess)*(1-excess), toolErrorFloor)
+		quality *= max((1-excess)*(1-excess), toolErrorFloor)
 	}
-	concurrency := m.MaxConcurrent
-	if concurrency <= 0 {
-		concurrency = defaultConcurrency
+	if m.MaxConcurrent > 0 {
+		places = float64(m.MaxConcurrent)
 	}
-	load = 1 / (1 + float64(max(m.InFlight, 0))/float64(concurrency))
-	return success, latency, answers, load
+	return quality, own, places, float64(max(m.InFlight, 0))
 }

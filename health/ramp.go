@@ -14,7 +14,10 @@ func Ramp(now, since time.Time) float64 {
 	if since.IsZero() {
 		return 1
 	}
-	age := now.Sub(since)
+	return rampAt(now.Sub(since))
+}
+
+func rampAt(age time.Duration) float64 {
 	switch {
 	case age >= rampFor:
 		return 1

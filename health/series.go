@@ -33,8 +33,9 @@ const (
 // Series is what was seen of one server doing one capability. Writers hold a
 // short mutex; readers load an immutable value.
 type Series struct {
-	load *Load
-	now  atomic.Pointer[published]
+	load  *Load
+	epoch time.Time // the tracker's first moment
+	now   atomic.Pointer[published]
 
 	mu         sync.Mutex
 	success    Average
@@ -50,24 +51,43 @@ type Series struct {
 	counted    time.Time // when the window numbers were computed
 }
 
-// published is a series as readers see it.
+// published is a series as readers see it: its averages brought to one moment,
+// so that a reader reckons their decay once, and its times as the time since
+// the series' epoch.
 type published struct {
-	success, latency, toolErrors Average
-	ejected, joined, rest, drift time.Time
+	at                           time.Duration
+	success, toolErrors, memory  float64
+	latency                      time.Duration
+	ejected, joined, rest, drift time.Duration
 	calls                        int
 	errorRate, uptime            float64
 	p95                          time.Duration
 }
 
-func newSeries(load *Load, joined time.Time) *Series {
+func newSeries(load *Load, epoch, joined time.Time) *Series {
 	s := &Series{
 		load:   load,
+		epoch:  epoch,
 		recent: NewWindow(errorSlots, errorWidth),
 		day:    NewWindow(uptimeSlots, uptimeWidth),
 		joined: joined,
 	}
-	s.now.Store(&published{joined: joined, uptime: 1})
+	s.now.Store(&published{
+		success: 1, uptime: 1, joined: s.since(joined),
+		ejected: never, rest: never, drift: never,
+	})
 	return s
+}
+
+// never is before every moment.
+const never = math.MinInt64 / 2
+
+// since is a moment as the time since the epoch; the zero time is never.
+func (s *Series) since(t time.Time) time.Duration {
+	if t.IsZero() {
+		return never
+	}
+	return t.Sub(s.epoch)
 }
 
 // Load is the calls in flight at a server, over all it does.
@@ -148,9 +168,12 @@ func (s *Series) Rest(now, until time.Time) {
 func (s *Series) publish(now time.Time, force bool) {
 	old := s.now.Load()
 	p := &published{
-		success: s.success, latency: s.latency, toolErrors: s.toolErrors,
-		ejected: s.ejection.Until(), joined: s.joined, rest: s.rest,
+		at: s.since(now), success: s.success.At(now, 1), toolErrors: s.toolErrors.At(now, 0),
+		ejected: s.since(s.ejection.Until()), joined: s.since(s.joined), rest: s.since(s.rest),
 		calls: old.calls, errorRate: old.errorRate, uptime: old.uptime, p95: old.p95,
+	}
+	if s.latency.Known() {
+		p.latency, p.memory = time.Duration(s.latency.value), decay(now.Sub(s.latency.last))
 	}
 	if force || s.counted.IsZero() || now.Sub(s.counted) >= windowEvery {
 		s.counted = now
@@ -160,18 +183,19 @@ func (s *Series) publish(now time.Time, force bool) {
 			p.errorRate = float64(failures) / float64(calls)
 		}
 		p.p95, p.uptime = s.recent.P95(now), s.day.Share(now)
-		s.drift.Observe(now, steadyScore(p.reading(now), s.declared))
+		var r Reading
+		p.fill(&r, p.at)
+		s.drift.Observe(now, steadyScore(r, s.declared))
 	}
-	p.drift = s.drift.until
+	p.drift = s.since(s.drift.until)
 	s.now.Store(p)
 }
 
-// Read returns the series at now, without waiting and without allocating.
+// Read fills r with the series at now, without waiting and without allocating.
 // Numbers over a window are those of the last call that was counted.
-func (s *Series) Read(now time.Time) Reading {
-	r := s.now.Load().reading(now)
+func (s *Series) Read(now time.Time, r *Reading) {
+	s.now.Load().fill(r, now.Sub(s.epoch))
 	r.InFlight = s.load.InFlight()
-	return r
 }
 
 // Refresh counts the windows anew, so that [Series.Read] sees what has left
@@ -186,28 +210,29 @@ func (s *Series) Refresh(now time.Time) {
 	}
 }
 
-// RestsUntil returns the end of the rest the server asked for.
-func (s *Series) RestsUntil() time.Time { return s.now.Load().rest }
+// RestsUntil returns the end of the rest the server asked for, zero for none.
+func (s *Series) RestsUntil() time.Time {
+	if rest := s.now.Load().rest; rest != never {
+		return s.epoch.Add(rest)
+	}
+	return time.Time{}
+}
 
-func (p *published) reading(now time.Time) Reading {
-	r := Reading{
-		Success:    p.success.At(now, 1),
-		ToolErrors: p.toolErrors.At(now, 0),
-		Calls:      p.calls,
-		ErrorRate:  p.errorRate,
-		P95:        p.p95,
-		Uptime:     p.uptime,
-		Ejected:    now.Before(p.ejected),
-		Resting:    now.Before(p.rest),
-		Drift:      driftFactor(now, p.drift),
-		Ramp:       Ramp(now, p.joined),
+func (p *published) fill(r *Reading, now time.Duration) {
+	left := decay(now - p.at)
+	r.Success = 1 - (1-p.success)*left
+	r.ToolErrors = p.toolErrors * left
+	r.Latency = p.latency
+	r.Memory = p.memory * left
+	r.Calls = p.calls
+	r.ErrorRate = p.errorRate
+	r.P95 = p.p95
+	r.Uptime = p.uptime
+	r.Ejected = now < p.ejected
+	r.Resting = now < p.rest
+	r.Drift = 1
+	if now < p.drift {
+		r.Drift = driftPenalty
 	}
-	if !p.ejected.IsZero() {
-		r.Ramp = min(r.Ramp, Ramp(now, p.ejected))
-	}
-	if p.latency.Known() {
-		r.Latency = time.Duration(p.latency.value)
-		r.Memory = decay(now.Sub(p.latency.last))
-	}
-	return r
+	r.Ramp = rampAt(now - max(p.joined, p.ejected))
 }

@@ -18,6 +18,12 @@ func seen(t *testing.T, now time.Time, outcomes ...Outcome) *Series {
 	return s
 }
 
+func at(s *Series, now time.Time) Reading {
+	var r Reading
+	s.Read(now, &r)
+	return r
+}
+
 func TestWhatAnOutcomeSaysOfTheServer(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -33,7 +39,7 @@ func TestWhatAnOutcomeSaysOfTheServer(t *testing.T) {
 		{"a caller's fault says nothing", Ignored, 1, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := seen(t, t0, c.outcome).Read(t0)
+			r := at(seen(t, t0, c.outcome), t0)
 			near(t, "success", r.Success, c.success)
 			near(t, "tool errors", r.ToolErrors, c.toolErrors)
 			if r.Latency != c.latency || r.Calls != c.calls || r.InFlight != 0 {
@@ -45,34 +51,34 @@ func TestWhatAnOutcomeSaysOfTheServer(t *testing.T) {
 
 func TestThreeFailuresInARowEject(t *testing.T) {
 	s := seen(t, t0, Failure, Failure)
-	if s.Read(t0).Ejected {
+	if at(s, t0).Ejected {
 		t.Fatal("ejected after two")
 	}
 	s.Observe(t0, Failure, 0)
-	if !s.Read(t0).Ejected {
+	if !at(s, t0).Ejected {
 		t.Fatal("not ejected after three")
 	}
 	back := t0.Add(ejectFirst)
-	r := s.Read(back)
+	r := at(s, back)
 	if r.Ejected {
 		t.Fatal("still ejected when its time is over")
 	}
 	near(t, "a returner starts slowly", r.Ramp, rampFrom)
-	near(t, "and gets all of its weight", s.Read(back.Add(rampFor)).Ramp, 1)
+	near(t, "and gets all of its weight", at(s, back.Add(rampFor)).Ramp, 1)
 }
 
 func TestANewcomerStartsSlowlyAndThePoolAtTheStartDoesNot(t *testing.T) {
 	tr := NewTracker()
-	near(t, "first", tr.Series("a", "x", t0).Read(t0).Ramp, 1)
-	near(t, "started together", tr.Series("b", "x", t0.Add(time.Second)).Read(t0.Add(time.Second)).Ramp, 1)
+	near(t, "first", at(tr.Series("a", "x", t0), t0).Ramp, 1)
+	near(t, "started together", at(tr.Series("b", "x", t0.Add(time.Second)), t0.Add(time.Second)).Ramp, 1)
 	later := t0.Add(time.Hour)
-	near(t, "newcomer", tr.Series("c", "x", later).Read(later).Ramp, rampFrom)
-	near(t, "a known server's other capability", tr.Series("a", "y", later).Read(later).Ramp, 1)
+	near(t, "newcomer", at(tr.Series("c", "x", later), later).Ramp, rampFrom)
+	near(t, "a known server's other capability", at(tr.Series("a", "y", later), later).Ramp, 1)
 }
 
 func TestNoServerStarves(t *testing.T) {
 	s := seen(t, t0, Failure, Success, Failure, Success, Failure, ToolError)
-	r := s.Read(t0.Add(10 * averageMemory))
+	r := at(s, t0.Add(10*averageMemory))
 	if r.Success < 0.99 || r.ToolErrors > 0.01 || r.Memory > 0.01 || r.Ejected {
 		t.Errorf("a bad name outlived its evidence: %+v", r)
 	}
@@ -84,7 +90,7 @@ func TestLoadIsSharedByAServersCapabilitiesAndBounded(t *testing.T) {
 	if !a.Begin(2) || !b.Begin(2) || a.Begin(2) {
 		t.Fatal("two of two calls must begin, a third must not")
 	}
-	if n := b.Read(t0).InFlight; n != 2 {
+	if n := at(b, t0).InFlight; n != 2 {
 		t.Errorf("in flight %d, want 2", n)
 	}
 	a.End(t0, Ignored, 0)
@@ -97,7 +103,7 @@ func TestRest(t *testing.T) {
 	s := seen(t, t0)
 	s.Rest(t0, t0.Add(2*time.Second))
 	s.Rest(t0, t0.Add(time.Second)) // a shorter one does not shorten it
-	if !s.Read(t0.Add(1500*ms)).Resting || s.Read(t0.Add(2*time.Second)).Resting {
+	if !at(s, t0.Add(1500*ms)).Resting || at(s, t0.Add(2*time.Second)).Resting {
 		t.Errorf("rests until %s, want two seconds", s.RestsUntil().Sub(t0))
 	}
 }
@@ -105,14 +111,14 @@ func TestRest(t *testing.T) {
 func TestWindowsAreRefreshedWithoutCalls(t *testing.T) {
 	s := seen(t, t0, Failure)
 	later := t0.Add(6 * time.Minute)
-	near(t, "as last counted", s.Read(later).ErrorRate, 1)
+	near(t, "as last counted", at(s, later).ErrorRate, 1)
 	s.Refresh(later)
-	near(t, "counted anew", s.Read(later).ErrorRate, 0)
+	near(t, "counted anew", at(s, later).ErrorRate, 0)
 }
 
 func TestErrorsLowerTheDriftFactorOnlyWithEvidence(t *testing.T) {
 	s := seen(t, t0, Failure, Failure)
-	near(t, "two failures of a quiet server", s.Read(t0).Drift, 1)
+	near(t, "two failures of a quiet server", at(s, t0).Drift, 1)
 	for i := range 40 {
 		o := Success
 		if i%2 == 0 {
@@ -120,7 +126,7 @@ func TestErrorsLowerTheDriftFactorOnlyWithEvidence(t *testing.T) {
 		}
 		s.Observe(t0.Add(time.Duration(i)*time.Second), o, 100*ms)
 	}
-	near(t, "half of forty", s.Read(t0.Add(40*time.Second)).Drift, driftPenalty)
+	near(t, "half of forty", at(s, t0.Add(40*time.Second)).Drift, driftPenalty)
 }
 
 func TestSeriesUnderConcurrentUse(t *testing.T) {
@@ -133,7 +139,7 @@ func TestSeriesUnderConcurrentUse(t *testing.T) {
 				if s.Begin(4) {
 					s.End(now, Outcome(1+(i+n)%3), time.Duration(n)*ms)
 				}
-				if r := s.Read(now); r.Success < 0 || r.Success > 1 {
+				if r := at(s, now); r.Success < 0 || r.Success > 1 {
 					t.Errorf("success %v", r.Success)
 				}
 				s.Refresh(now)
@@ -141,7 +147,7 @@ func TestSeriesUnderConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := s.Read(t0).InFlight; n != 0 {
+	if n := at(s, t0).InFlight; n != 0 {
 		t.Errorf("in flight %d after all ended", n)
 	}
 }
@@ -158,7 +164,7 @@ func TestKeepForgetsServersThatLeft(t *testing.T) {
 
 func TestReadDoesNotAllocate(t *testing.T) {
 	s := seen(t, t0, Success, Failure)
-	if n := testing.AllocsPerRun(100, func() { s.Read(t0) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { at(s, t0) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }

@@ -48,7 +48,7 @@ func (t *Tracker) Series(server, capability string, now time.Time) *Series {
 	if !known && now.Sub(t.started) >= rampFor {
 		joined = now
 	}
-	s = newSeries(load, joined)
+	s = newSeries(load, t.started, joined)
 	t.series[key] = s
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"junction/health"
 	"junction/state"
 	"junction/state/value"
 )
@@ -196,7 +197,9 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 		if e.barred == excluded {
 			continue
 		}
-		switch r := e.series.Read(begun); {
+		var r health.Reading
+		e.series.Read(begun, &r)
+		switch {
 		case !r.Resting && r.InFlight < e.declared.MaxConcurrent:
 			return nil
 		case !r.Resting:

@@ -93,8 +93,10 @@ func pick(b *ballot, entries []entry, score health.Score, t Transform, seed uint
 		if windows {
 			e.series.Refresh(now)
 		}
-		b.members[i] = health.Member{Reading: e.series.Read(now), Declared: e.declared}
-		s := stand(e, &b.members[i])
+		m := &b.members[i]
+		e.series.Read(now, &m.Reading)
+		m.Declared = e.declared
+		s := stand(e, m)
 		b.standing[i] = s
 		b.counts[s]++
 	}

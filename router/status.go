@@ -45,7 +45,8 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 			seen[o.Capability] = true
 			series := r.health.Series(k.server.ID, o.Capability, now)
 			series.Refresh(now)
-			m := health.Member{Reading: series.Read(now)}
+			var m health.Member
+			series.Read(now, &m.Reading)
 			if t := k.tools[o.Tool]; t != nil {
 				m.Declared = health.Declared{LatencyP95: k.latencyP95(t), MaxConcurrent: k.maxConcurrent(t)}
 			}
