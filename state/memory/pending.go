@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"junction/state"
 )
@@ -45,6 +46,7 @@ func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i st
 	}
 	if _, asked := t.interrupts[i.ID]; !asked {
 		i = i.Clone()
+		i.Answer, i.Answered = nil, time.Time{} // answers come by Answer
 		if i.Asked.IsZero() {
 			i.Asked = s.now()
 		}

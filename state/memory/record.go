@@ -27,7 +27,7 @@ func (s *Store) putRecords(t *thread, records []state.Record) {
 		if r.Seq != t.info.Head {
 			r.Result = nil // its superstep is committed
 		}
-		key := recordKey{r.Hop, r.Round, r.Attempt}
+		key := recordKey{r.Seq, r.Hop, r.Round, r.Attempt}
 		at, there := t.recordAt[key]
 		if there {
 			merged, ok := state.Merge(t.records[at].record, r)

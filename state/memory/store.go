@@ -71,6 +71,7 @@ type generation struct {
 }
 
 type recordKey struct {
+	seq            int64
 	hop            string
 	round, attempt int
 }
