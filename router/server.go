@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"time"
 
 	"junction/state"
@@ -139,4 +140,16 @@ type Caller interface {
 	Call(ctx context.Context, s *Server, c ToolCall) (*ToolResult, error)
 }
 
-func (d Dial) endpoint() string { return d.URL }
+// endpoint is the URL without user, query and fragment, any of which may hold a
+// credential; "" for a command.
+func (d Dial) endpoint() string {
+	if d.URL == "" {
+		return ""
+	}
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return "" // what cannot be read cannot be trusted to hold no secret
+	}
+	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	return bare.String()
+}

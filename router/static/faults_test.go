@@ -161,6 +161,10 @@ func TestNoSecretIsInAFaultOrAString(t *testing.T) {
 		}
 	}
 	c := parse(t, "store: \"redis://:${SECRET}@h\"\nmcpServers: {s: {command: x, env: {A: \"${SECRET}\"}}}", env)
+	web := parse(t, "mcpServers: {s: {url: \"https://me:${SECRET}@h:1/a%2Fb?key=${SECRET}#${SECRET}\"}}", env)
+	if got := web.Servers[0].Endpoint(); got != "https://h:1/a%2Fb" {
+		t.Errorf("the endpoint for records is %s", got)
+	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if s := fmt.Sprintf(verb, c); strings.Contains(s, secret) || !strings.Contains(s, "1 servers") {
 			t.Errorf("%s gives %s", verb, s)
