@@ -2,7 +2,6 @@ package static
 
 import (
 	"bytes"
-	"net/url"
 	"time"
 
 	"junction/router"
@@ -36,15 +35,11 @@ func (r *reader) ledger(s *router.Server, m *document.Mapping) router.Ledger {
 // that may be a credential. Where credentials tell two entries with one URL
 // apart, they may be two tenants: the server's name goes in.
 func addressLedger(s *router.Server) string {
-	u, err := url.Parse(s.Dial.URL)
-	if err != nil {
-		return s.ID // a fault already
+	name := s.Endpoint()
+	if name != s.Dial.URL || len(s.Dial.Headers) > 0 {
+		name += "#" + s.ID
 	}
-	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	if bare.String() != s.Dial.URL || len(s.Dial.Headers) > 0 {
-		bare.Fragment = s.ID
-	}
-	return bare.String()
+	return name
 }
 
 // sharing is a conditional offer, kept to be compared with others on its ledger.
