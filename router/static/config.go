@@ -2,6 +2,7 @@ package static
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -41,7 +42,7 @@ func (c *Config) GoString() string { return c.String() }
 // Load reads the servers file at path. Faults of its content are a
 // [document.Faults] with every one of them.
 func Load(path string, opts *Options) (*Config, error) {
-	read := func() ([]byte, error) { return os.ReadFile(path) }
+	read := func() ([]byte, error) { return read(path) }
 	data, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("read servers file: %w", err)
@@ -52,6 +53,17 @@ func Load(path string, opts *Options) (*Config, error) {
 	}
 	c.read = read
 	return c, nil
+}
+
+// read takes one byte more than may be parsed, so that a file of any size is
+// refused without filling the memory.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, document.MaxBytes+1))
 }
 
 // Parse reads data as the servers file of the given path: the path stands in

@@ -126,6 +126,15 @@ func TestAFaultyVersionLeavesTheLastGoodOneInForce(t *testing.T) {
 	}
 }
 
+func TestAFileWithoutBoundIsRefused(t *testing.T) {
+	f := newFile(t, strings.Repeat("# padding\n", document.MaxBytes/9))
+	_, err := static.Load(f.path, options(nil))
+	var faults document.Faults
+	if !errors.As(err, &faults) || !strings.Contains(err.Error(), "at most 1048576 are read") {
+		t.Errorf("Load = %v", err)
+	}
+}
+
 func TestRefreshEndsWithItsContext(t *testing.T) {
 	d := newFile(t, "mcpServers: {}\n").discovery()
 	ctx, cancel := context.WithCancel(t.Context())
