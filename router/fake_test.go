@@ -284,3 +284,6 @@ func statuses(rs []state.Record) []string {
 	}
 	return all
 }
+
+// pass lets bubble time pass.
+func pass(d time.Duration) { <-time.After(d) }

@@ -20,8 +20,8 @@ const budgetPatience = 10 * time.Second
 // proceed reads the table after a failed attempt. It returns nil when another
 // attempt may be made, and has noted where it may not go.
 func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
-	if err := ctx.Err(); err != nil {
-		return h.cut(ctx, err)
+	if err := h.interrupted(ctx); err != nil {
+		return err
 	}
 	id, rec := c.entry.server.ID, h.record
 	open := executionOf(e) != state.NotExecuted && rec.Effect == state.Conditional

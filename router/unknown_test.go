@@ -1,0 +1,342 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"junction/router"
+	"junction/state"
+)
+
+// crashed runs the call until it has reached its server and then forgets the
+// worker: the intent is durable, its outcome is not.
+func crashed(t *testing.T, r *router.Router, f *fleet, book *ledgerBook) {
+	t.Helper()
+	ctx, _ := task{book: book}.context(t)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	restore := map[string]reply{}
+	for id, k := range f.by {
+		restore[id] = k.answer
+		k.answer = func(context.Context, int, router.ToolCall) (*router.ToolResult, error) {
+			book.fail = errors.New("the process is dead")
+			return nil, &router.CallError{Code: router.Transport, Execution: state.Unknown}
+		}
+	}
+	if _, err := r.Do(ctx, work); !errors.Is(err, book.fail) {
+		t.Fatalf("the crash ended with %v", err)
+	}
+	book.fail = nil
+	for id, k := range f.by {
+		k.answer = restore[id]
+	}
+	if rs, _ := book.Records(t.Context(), state.RecordFilter{}); len(rs) != 1 || rs[0].Status != state.CallOpen {
+		t.Fatalf("after the crash the journal holds %v, want one open intent", statuses(rs))
+	}
+}
+
+func TestAfterACrashAConditionalHopGoesOnUnderItsKey(t *testing.T) {
+	f := newFleet()
+	for _, id := range []string{"a", "b", "c"} {
+		f.add(id, func(s *router.Server, _ *script) {
+			s.Offers[0].Effect = state.Conditional
+			s.Offers[0].Key = "idempotencyKey"
+			s.Offers[0].Ledger.Name = map[string]string{"a": "billing", "b": "billing", "c": "other"}[id]
+			s.Weight = map[string]float64{"a": 1e9}[id] // the first pick, for certain
+		})
+	}
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book, someone := &ledgerBook{}, &person{}
+		crashed(t, r, f, book)
+		f.add("c2", nil) // another server must not be taken either
+		ctx, _ := task{book: book, person: someone}.context(t)
+		a, err := r.Do(ctx, work)
+		if err != nil || (a.Server != "a" && a.Server != "b") || len(someone.asked) != 0 {
+			t.Fatalf("%+v, %v; want a server of the same ledger and no question", a, err)
+		}
+		k1, k2 := f.calls[0].Call.Arguments["idempotencyKey"], f.calls[1].Call.Arguments["idempotencyKey"]
+		if k1 == nil || k1 != k2 {
+			t.Errorf("keys %v and %v, want the same", k1, k2)
+		}
+		rs, _ := book.Records(t.Context(), state.RecordFilter{})
+		want := []string{"1 a error unknown MCP_TRANSPORT", "2 " + a.Server + " success  "}
+		if got := statuses(rs); !slices.Equal(got, want) {
+			t.Errorf("history %q, want %q", got, want)
+		}
+	})
+}
+
+func TestAKeyOlderThanTheLedgerKeepsItIsAskedAbout(t *testing.T) {
+	f := newFleet().add("a", func(s *router.Server, _ *script) {
+		s.Offers[0].Effect = state.Conditional
+		s.Offers[0].Ledger = router.Ledger{Name: "billing", Keeps: time.Hour}
+	})
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book, someone := &ledgerBook{}, &person{}
+		crashed(t, r, f, book)
+		pass(time.Hour)
+		ctx, _ := task{book: book, person: someone}.context(t)
+		if _, err := r.Do(ctx, work); !errors.Is(err, errPaused) || len(f.calls) != 1 {
+			t.Fatalf("%v after %d calls; want a question and no second call", err, len(f.calls))
+		}
+		if got := someone.asked[0].choices(); !slices.Equal(got, []any{"happened", "again", "abandon"}) {
+			t.Errorf("offered %v", got)
+		}
+	})
+}
+
+func TestALedgerThatCannotBeReachedWithinTheMaximumIsAskedAbout(t *testing.T) {
+	f := newFleet().add("a", effect(state.Conditional)).add("other", effect(state.Conditional))
+	f.snapshot.Servers[0].Weight = 1e9
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book, someone := &ledgerBook{}, &person{}
+		crashed(t, r, f, book)
+		f.by["a"].describe = func(context.Context) (*router.Description, error) {
+			return nil, &router.CallError{Code: router.Transport, Execution: state.NotExecuted, Message: "connection refused"}
+		}
+		pass(2 * time.Second)
+		ctx, _ := task{book: book, person: someone}.context(t)
+		begun := time.Now()
+		call := work
+		call.Max = time.Minute
+		if _, err := r.Do(ctx, call); !errors.Is(err, errPaused) || len(f.calls) != 1 {
+			t.Fatalf("%v after calls to %v; want a question, and no call to a ledger that never saw the key", err, f.servers())
+		}
+		if d := time.Since(begun); d < time.Minute || d > time.Minute+10*time.Second {
+			t.Errorf("asked after %s, want about the maximum time", d)
+		}
+	})
+}
+
+func TestALedgerThatComesBackWithinTheMaximumIsUsed(t *testing.T) {
+	refused := router.CallError{Code: router.Transport, Execution: state.NotExecuted, Message: "connection refused"}
+	f := newFleet().add("a", func(s *router.Server, k *script) {
+		s.Offers[0].Effect = state.Conditional
+		k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
+			switch {
+			case n == 1:
+				return nil, &router.CallError{Code: router.Transport, Execution: state.Unknown, Message: "reset"}
+			case n < 8:
+				return fails(refused)(ctx, n, c)
+			}
+			return answers("a")(ctx, n, c)
+		}
+	})
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		ctx, _ := task{book: &ledgerBook{}, person: &person{}}.context(t)
+		if a, err := r.Do(ctx, work); err != nil || a.Server != "a" {
+			t.Fatalf("%v after %d calls; refusals while a ledger restarts do not count", err, len(f.calls))
+		}
+	})
+}
+
+func TestWorkInProgressUnderTheKeyIsWaitedFor(t *testing.T) {
+	f := newFleet().add("a", func(s *router.Server, k *script) {
+		s.Offers[0].Effect = state.Conditional
+		k.answer = failsFirst(6, router.CallError{Code: router.IdempotencyConflict, HTTPStatus: 409, Execution: state.Unknown}, "a")
+	})
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		ctx, _ := task{book: &ledgerBook{}}.context(t)
+		begun := time.Now()
+		if _, err := r.Do(ctx, work); err != nil || len(f.calls) != 7 {
+			t.Fatalf("%v after %d calls", err, len(f.calls))
+		}
+		if d := time.Since(begun); d < 6*250*time.Millisecond {
+			t.Errorf("asked six times within %s", d)
+		}
+		for _, c := range f.calls {
+			if keyOf(c.Call) != keyOf(f.calls[0].Call) {
+				t.Error("the key changed")
+			}
+		}
+	})
+}
+
+func TestServersOfALedgerThatMapDifferentlyAreNotUsed(t *testing.T) {
+	f := newFleet()
+	for _, id := range []string{"a", "b"} {
+		f.add(id, func(s *router.Server, k *script) {
+			s.Offers[0].Effect = state.Conditional
+			s.Offers[0].Ledger.Name = "shared"
+			s.Offers[0].With = template(t, map[string]any{"x": "${with.x}", "for": id})
+			k.answer = failsFirst(1, router.CallError{Code: router.Transport, Execution: state.Unknown}, id)
+		})
+	}
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		ctx, _ := task{book: &ledgerBook{}}.context(t)
+		if _, err := r.Do(ctx, work); err != nil {
+			t.Fatal(err)
+		}
+		if went := f.servers(); len(went) != 2 || went[0] != went[1] {
+			t.Errorf("went to %v; another server would see other arguments under the key", went)
+		}
+	})
+}
+
+func TestAnUnsafeUnknownOutcomeIsAPersonsToSettle(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer string
+		calls  int
+		check  func(t *testing.T, a state.Answer, err error, rs []state.Record)
+	}{
+		{"it happened", `{"choice": "happened", "result": {"id": 7}}`, 1, func(t *testing.T, a state.Answer, err error, rs []state.Record) {
+			if err != nil || a.Value.(map[string]any)["id"] != int64(7) || a.Server != "a" {
+				t.Fatalf("%+v, %v; want the result that was given", a, err)
+			}
+			if want := []string{"1 a error unknown MCP_TRANSPORT", "2 a success executed "}; !slices.Equal(statuses(rs), want) || !rs[1].Final {
+				t.Errorf("history %q, want %q", statuses(rs), want)
+			}
+		}},
+		{"call again", `{"choice": "again"}`, 2, func(t *testing.T, a state.Answer, err error, rs []state.Record) {
+			if err != nil || a.Value.(map[string]any)["by"] != "a" {
+				t.Fatalf("%+v, %v; want the second call's answer", a, err)
+			}
+			if want := []string{"1 a error unknown MCP_TRANSPORT", "2 a success  "}; !slices.Equal(statuses(rs), want) {
+				t.Errorf("history %q, want %q", statuses(rs), want)
+			}
+		}},
+		{"abandon", `{"choice": "abandon"}`, 1, func(t *testing.T, _ state.Answer, err error, rs []state.Record) {
+			gone, ok := errors.AsType[*router.UnknownOutcomeError](err)
+			if !ok || !gone.Abandoned || gone.Server() != "a" || gone.Hop() == "" || gone.Code() != "MCP_TRANSPORT" {
+				t.Fatalf("%v; want that it was given up", err)
+			}
+			if rs[len(rs)-1].Final {
+				t.Error("the round was closed: a resume would call again")
+			}
+		}},
+		{"no answer yet", "", 1, func(t *testing.T, _ state.Answer, err error, _ []state.Record) {
+			if !errors.Is(err, errPaused) {
+				t.Fatalf("%v; want the pause", err)
+			}
+		}},
+		{"an answer that is none of the choices", `{"choice": "perhaps"}`, 1, func(t *testing.T, _ state.Answer, err error, _ []state.Record) {
+			if _, ok := errors.AsType[*router.UnknownOutcomeError](err); !ok {
+				t.Fatalf("%v; want a refusal", err)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFleet().add("a", effect(state.Unsafe))
+			inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+				book := &ledgerBook{}
+				crashed(t, r, f, book)
+				pass(6 * time.Minute) // past the maximum
+				someone := &person{say: func(asked) string { return c.answer }}
+				ctx, _ := task{book: book, person: someone}.context(t)
+				a, err := r.Do(ctx, work)
+				rs, _ := book.Records(t.Context(), state.RecordFilter{})
+				c.check(t, a, err, rs)
+				if len(f.calls) != c.calls {
+					t.Errorf("%d calls, want %d", len(f.calls), c.calls)
+				}
+				q := someone.asked[0]
+				if got := q.choices(); !slices.Equal(got, []any{"happened", "again", "abandon"}) {
+					t.Errorf("offered %v", got)
+				}
+				for _, fact := range []string{"server", "tool", "arguments", "started", "message", "hop", "question"} {
+					if q.Question[fact] == nil {
+						t.Errorf("the evidence lacks %q", fact)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestCallingAgainIsOfferedOnlyAfterTheMaximumTime(t *testing.T) {
+	early, all := []any{"happened", "abandon"}, []any{"happened", "again", "abandon"}
+	f := newFleet().add("a", effect(state.Unsafe))
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book := &ledgerBook{}
+		crashed(t, r, f, book)
+		resume := func(say func(asked) string) (*person, error) {
+			someone := &person{say: say}
+			ctx, _ := task{book: book, person: someone}.context(t)
+			_, err := r.Do(ctx, work)
+			return someone, err
+		}
+		someone, err := resume(nil)
+		if !errors.Is(err, errPaused) || len(someone.asked) != 1 || !slices.Equal(someone.asked[0].choices(), early) {
+			t.Fatalf("%v, offered %v; the first request may still run", err, someone.asked[0].choices())
+		}
+		pass(6 * time.Minute)
+		someone, err = resume(nil)
+		if n := len(someone.asked); !errors.Is(err, errPaused) || !slices.Equal(someone.asked[n-1].choices(), all) {
+			t.Fatalf("%v, offered %v; the maximum time has passed", err, someone.asked[n-1].choices())
+		}
+		later := someone.asked[len(someone.asked)-1].Name
+		someone, err = resume(func(q asked) string {
+			if q.Name == later {
+				return `{"choice": "again"}`
+			}
+			return ""
+		})
+		if err != nil || len(f.calls) != 2 {
+			t.Fatalf("%v after %d calls (%d questions); want the second call", err, len(f.calls), len(someone.asked))
+		}
+	})
+}
+
+func TestAnAnswerToTheEarlyQuestionCountsLater(t *testing.T) {
+	f := newFleet().add("a", effect(state.Unsafe))
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book := &ledgerBook{}
+		crashed(t, r, f, book)
+		first := &person{}
+		ctx, _ := task{book: book, person: first}.context(t)
+		if _, err := r.Do(ctx, work); !errors.Is(err, errPaused) {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		second := &person{say: func(q asked) string {
+			if q.Name == first.asked[0].Name {
+				return `{"choice": "happened", "result": null}`
+			}
+			return ""
+		}}
+		ctx, _ = task{book: book, person: second}.context(t)
+		if a, err := r.Do(ctx, work); err != nil || a.Value != nil || len(f.calls) != 1 {
+			t.Fatalf("%+v, %v after %d calls", a, err, len(f.calls))
+		}
+	})
+}
+
+func TestWhereNobodyCanBeAskedTheOutcomeIsAnError(t *testing.T) {
+	for _, journal := range []bool{true, false} {
+		f := newFleet().add("a", func(s *router.Server, k *script) {
+			s.Offers[0].Effect = state.Unsafe
+			k.answer = fails(router.CallError{Code: router.Timeout, Clock: "maximum", Message: "no answer in 5m0s"})
+		}).add("b", effect(state.Unsafe))
+		f.snapshot.Servers[0].Weight = 1e9
+		inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+			ctx := t.Context()
+			if journal {
+				ctx, _ = task{}.context(t)
+			}
+			_, err := r.Do(ctx, work)
+			lost, ok := errors.AsType[*router.UnknownOutcomeError](err)
+			if !ok || lost.Abandoned || lost.Code() != "MCP_TIMEOUT" || len(f.calls) != 1 {
+				t.Fatalf("%v after %d calls; want that the outcome is unknown", err, len(f.calls))
+			}
+		})
+	}
+}
+
+func TestAResultGivenByAPersonKeepsTheContract(t *testing.T) {
+	f := newFleet().add("a", effect(state.Unsafe))
+	f.snapshot.Contracts["work"] = router.Contract{Capability: "work", Output: []byte(`{"type": "object", "required": ["id"]}`)}
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book := &ledgerBook{}
+		crashed(t, r, f, book)
+		pass(time.Hour)
+		someone := &person{say: func(asked) string { return `{"choice": "happened", "result": {}}` }}
+		ctx, _ := task{book: book, person: someone}.context(t)
+		if _, err := r.Do(ctx, work); err == nil {
+			t.Fatal("a result without what the contract requires was taken")
+		}
+	})
+}
