@@ -12,6 +12,7 @@ import (
 
 	"junction/examples/codereview/goreview"
 	"junction/examples/codereview/jsreview"
+	"junction/examples/codereview/pyreview"
 	"junction/examples/codereview/reviewer"
 	"junction/examples/codereview/rustreview"
 	"junction/examples/codereview/secrets"
@@ -100,6 +101,8 @@ func newReviewer(o Options) (reviewer.Reviewer, error) {
 		return goreview.New(&goreview.Options{Depth: o.Depth}), nil
 	case "js":
 		return jsreview.New(), nil
+	case "python":
+		return pyreview.New(), nil
 	case "secrets":
 		return secrets.New(), nil
 	case "rust":

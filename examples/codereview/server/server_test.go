@@ -138,6 +138,7 @@ func TestSeededFaultsAreFoundOverBothTransports(t *testing.T) {
 		{"go", "print.go", "printf", "6"},
 		{"go", "drop.go", "unusedresult", "6"},
 		{"js", "web/app.js", "syntax", "3"},
+		{"python", "tool/run.py", "syntax", "1"},
 		{"secrets", "deploy/env", "aws-access-key", "2"},
 	}
 	repo := seeded(t)
