@@ -142,6 +142,8 @@ func (d *Document) syntaxHint(line int) string {
 	switch {
 	case bytes.IndexByte(indent, '\t') >= 0:
 		return "indent with spaces, not with tabs"
+	case bytes.Contains(text, []byte("->")):
+		return "put quotes around an edge that begins with a bracket"
 	case bytes.Contains(text, []byte("${")):
 		return "put quotes around text that holds ${…}"
 	case bytes.Count(text, []byte(": ")) > 1:

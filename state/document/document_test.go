@@ -208,7 +208,7 @@ func TestSuggest(t *testing.T) {
 	known := []string{"capability", "server", "tool", "with", "need", "prefer", "selected_server"}
 	for word, want := range map[string]string{
 		"capabilty": "capability", "sevrer": "server", "Tool": "tool", "wiht": "with", "selected_sever": "selected_server",
-		"x": "", "entirely": "", "nede": "need", "need": "", strings.Repeat("a", 1000): "",
+		"cap": "capability", "withs": "with", "toolbox": "tool", "x": "", "entirely": "", "nede": "need", "need": "", strings.Repeat("a", 1000): "",
 	} {
 		if got := document.Suggest(word, known); got != want {
 			t.Errorf("Suggest(%.20q) = %q, want %q", word, got, want)

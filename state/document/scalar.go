@@ -60,3 +60,38 @@ func (n *Node) Value() any {
 	}
 	return n.scalar
 }
+
+// At returns the node at a path below n, such as with.files[2]; n itself for ""
+// and where there is none.
+func (n *Node) At(path string) *Node {
+	if path == "" {
+		return n
+	}
+	if n.Path != "" && path[0] != '[' {
+		path = "." + path
+	}
+	if found := n.find(n.Path + path); found != nil {
+		return found
+	}
+	return n
+}
+
+func (n *Node) find(path string) *Node {
+	if n.Path == path {
+		return n
+	}
+	if !strings.HasPrefix(path, n.Path) {
+		return nil
+	}
+	for _, item := range n.items {
+		if found := item.find(path); found != nil {
+			return found
+		}
+	}
+	for _, e := range n.entries {
+		if found := e.Node.find(path); found != nil {
+			return found
+		}
+	}
+	return nil
+}

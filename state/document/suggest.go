@@ -7,7 +7,8 @@ import (
 
 // Suggest returns the word of known that is most like word, or "" when none is
 // like it: at most a third of its letters, and at least one, may be added,
-// dropped, changed or swapped with a neighbour. Case does not count.
+// dropped, changed or swapped with a neighbour; else one of them begins with the
+// other, of at least three letters. Case does not count.
 func Suggest(word string, known []string) string {
 	if len(word) > 64 {
 		return ""
@@ -22,7 +23,21 @@ func Suggest(word string, known []string) string {
 			best, bestDistance = k, d
 		}
 	}
+	if best == "" {
+		return beginning(w, known)
+	}
 	return best
+}
+
+// beginning finds a word of known that begins with w, or with which w begins.
+func beginning(w []rune, known []string) string {
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		word, other := string(w), strings.ToLower(k)
+		if min(len(word), len(other)) >= 3 && word != other && (strings.HasPrefix(word, other) || strings.HasPrefix(other, word)) {
+			return k
+		}
+	}
+	return ""
 }
 
 // Hint says which of known may have been meant by word, or lists what there is.
