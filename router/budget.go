@@ -11,14 +11,18 @@ import (
 type budget struct {
 	share, floor float64
 
-	mu     sync.Mutex
-	tokens float64
-	last   time.Time
+	mu      sync.Mutex
+	tokens  float64
+	last    time.Time
+	waiting int
 }
 
 const (
 	// budgetRefill is how fast tokens come back up to the floor.
 	budgetRefill = time.Second
+	// budgetQueue is how many hops may wait for a token at once: in an outage the
+	// others fail at once rather than pile up.
+	budgetQueue = 100
 	// budgetMost bounds what a quiet time can save up, in floors.
 	budgetMost = 10
 )
@@ -34,7 +38,8 @@ func (b *budget) call() {
 	b.tokens = min(b.tokens+b.share, b.floor*budgetMost)
 }
 
-// retry takes a token. Where there is none it says how long until there may be.
+// retry takes a token. Where there is none it says how long until there may be
+// one, more than 0.
 func (b *budget) retry(now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,5 +52,23 @@ func (b *budget) retry(now time.Time) (wait time.Duration) {
 		b.tokens--
 		return 0
 	}
-	return time.Duration((1 - b.tokens) / b.floor * float64(budgetRefill))
+	// Rounding must not turn a missing splinter of a token into none missing.
+	return max(time.Duration((1-b.tokens)/b.floor*float64(budgetRefill)), time.Millisecond)
+}
+
+// enter lines up for a token; false when the line is full. Who got in leaves.
+func (b *budget) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting >= budgetQueue {
+		return false
+	}
+	b.waiting++
+	return true
+}
+
+func (b *budget) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting--
 }

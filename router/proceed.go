@@ -81,12 +81,15 @@ func (h *hop) awaitLedger(ctx context.Context, id string, c *choice) error {
 
 // spend takes a retry from the worker's budget, and waits a little for one.
 func (h *hop) spend(ctx context.Context) error {
-	waited := time.Duration(0)
-	for {
-		wait := h.r.budget.retry(time.Now())
-		if wait <= 0 {
-			return nil
-		}
+	wait := h.r.budget.retry(time.Now())
+	if wait <= 0 {
+		return nil
+	}
+	if !h.r.budget.enter() {
+		return &BudgetError{Attempts: h.exhausted(nil)}
+	}
+	defer h.r.budget.leave()
+	for waited := time.Duration(0); wait > 0; wait = h.r.budget.retry(time.Now()) {
 		if waited += wait; waited > budgetPatience {
 			return &BudgetError{Attempts: h.exhausted(nil)}
 		}
@@ -94,6 +97,7 @@ func (h *hop) spend(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
 }
 
 func (h *hop) exhausted(cause error) *AttemptsError {
