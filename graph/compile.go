@@ -52,7 +52,10 @@ func (x exits) none() bool {
 // Compile checks a Spec and resolves it. Everything wrong is reported at once
 // in a *SpecError. The Spec's slices must not be changed afterwards.
 func Compile(s Spec) (*Graph, error) {
-	c := &compiler{g: &Graph{spec: s, limit: s.RecursionLimit, channels: map[string]int{}, names: map[string]int{}}}
+	c := &compiler{
+		g:      &Graph{spec: s, limit: s.RecursionLimit, channels: map[string]int{}, names: map[string]int{}},
+		broken: map[string]bool{},
+	}
 	if c.g.limit == 0 {
 		c.g.limit = DefaultRecursionLimit
 	}
@@ -74,6 +77,7 @@ func (g *Graph) Spec() Spec { return g.spec }
 type compiler struct {
 	g      *Graph
 	faults []Fault
+	broken map[string]bool // nodes with a way on that is a fault itself
 }
 
 func (c *compiler) fault(k FaultKind, place, name, message string) {
@@ -145,7 +149,9 @@ func (c *compiler) nodeNames() []string {
 func (c *compiler) channelNames() []string {
 	var names []string
 	for _, ch := range c.g.spec.Channels {
-		names = append(names, ch.Name)
+		if ch.Name != "" {
+			names = append(names, ch.Name)
+		}
 	}
 	return names
 }

@@ -4,7 +4,7 @@
 // A graph is a [Spec]: channels (the fields of the state), nodes, edges and
 // routes. [Compile] reports every build-time fault at once and returns a
 // [Graph], which any number of goroutines may run. The typed façade ([New],
-// [AddNode], [AddEach], [AddRoute]) builds a Spec from a state struct.
+// [AddNode], [AddEach], [Builder.Route]) builds a Spec from a state struct.
 //
 // # A superstep
 //

@@ -36,6 +36,7 @@ func (c *compiler) addEdge(place, from, to string) {
 		return
 	}
 	t, found := c.target(place, to)
+	c.broken[from] = c.broken[from] || !found
 	if ok && found && !slices.Contains(x.next, t) {
 		x.next = append(x.next, t)
 	}

@@ -53,7 +53,7 @@ func known(names []string) string {
 	if len(names) == 0 {
 		return "there are none"
 	}
-	names = slices.Sorted(slices.Values(names))
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	if len(names) > most {
 		return fmt.Sprintf("known are %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}

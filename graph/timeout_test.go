@@ -50,7 +50,7 @@ func TestALongTimeoutIsHonouredByEveryLayer(t *testing.T) {
 				return graph.Update{}, ctx.Err()
 			}
 		}}))
-		wantStatus(t, run(t, g, graph.RunOptions{Store: newStore(t)}), state.StatusCompleted)
+		wantStatus(t, run(t, g, graph.RunOptions{Store: newStore(t), LeaseTTL: 2 * time.Hour}), state.StatusCompleted)
 	})
 }
 
@@ -94,7 +94,10 @@ func TestAnErrorHandlerIsRecordedAndNotRunAgain(t *testing.T) {
 		Channels: []graph.Channel{{Name: "saved"}},
 		Nodes: []graph.Node{
 			{Name: "risky",
-				Run: func(context.Context, graph.Input) (graph.Update, error) { handled.add("node"); return graph.Update{}, errBoom },
+				Run: func(context.Context, graph.Input) (graph.Update, error) {
+					handled.add("node")
+					return graph.Update{}, errBoom
+				},
 				OnError: do("saved", func(_ context.Context, in graph.Input) (any, error) {
 					handled.add("handler")
 					return in.Err.Error(), nil

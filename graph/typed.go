@@ -1,0 +1,57 @@
+package graph
+
+import (
+	"context"
+	"reflect"
+)
+
+// Typed is a compiled graph over the state S. It is safe for concurrent use.
+type Typed[S any] struct {
+	graph  *Graph
+	schema *schema
+}
+
+// ResultOf is a Result with its state as S.
+type ResultOf[S any] struct {
+	Result
+	State S
+}
+
+// Graph returns the untyped graph, for drawing or for tools.
+func (t *Typed[S]) Graph() *Graph { return t.graph }
+
+// Run is [Graph.Run] from an initial state: its fields that are not zero are
+// the input, besides o.Input.
+func (t *Typed[S]) Run(ctx context.Context, initial S, o RunOptions) (ResultOf[S], error) {
+	v := reflect.ValueOf(&initial).Elem()
+	input := make(map[string]any, len(t.schema.fields)+len(o.Input))
+	for i, f := range t.schema.fields {
+		if field := v.Field(f); !field.IsZero() {
+			input[t.schema.channels[i].Name] = field.Interface()
+		}
+	}
+	for name, value := range o.Input {
+		input[name] = value
+	}
+	o.Input = input
+	res, err := t.graph.Run(ctx, o)
+	return t.typed(res), err
+}
+
+// Resume is [Graph.Resume].
+func (t *Typed[S]) Resume(ctx context.Context, thread string, o RunOptions) (ResultOf[S], error) {
+	res, err := t.graph.Resume(ctx, thread, o)
+	return t.typed(res), err
+}
+
+func (t *Typed[S]) typed(res Result) ResultOf[S] {
+	return ResultOf[S]{Result: res, State: stateOf[S](t.schema, valuesView(res.State))}
+}
+
+// valuesView reads a Result's state.
+type valuesView map[string]any
+
+func (v valuesView) Get(channel string) (any, bool) {
+	x, ok := v[channel]
+	return x, ok
+}
