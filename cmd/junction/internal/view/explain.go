@@ -1,0 +1,145 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"junction/router"
+	"junction/state"
+)
+
+// Explained is what explain prints: the decisions of a thread's hops, and the
+// root cause when it failed.
+type Explained struct {
+	Thread state.Thread   `json:"thread"`
+	Cause  *Cause         `json:"cause,omitempty"`
+	Hops   []ExplainedHop `json:"hops"`
+}
+
+// ExplainedHop is a hop with the decision behind each attempt.
+type ExplainedHop struct {
+	Hop
+	Decisions []router.Decision `json:"decisions"`
+}
+
+// Cause is why a thread stopped, as far as its records tell.
+type Cause struct {
+	LastFailingCall *Call  `json:"last_failing_call,omitempty"`
+	Recent          Recent `json:"server_in_this_thread"`
+	Likely          string `json:"likely"`
+	Try             string `json:"try"`
+}
+
+// Recent is how the failing server did in the thread.
+type Recent struct {
+	Calls  int `json:"calls"`
+	Failed int `json:"failed"`
+}
+
+// Explain reads decisions out of a thread's records; node, if set, selects.
+func Explain(t state.Thread, records []state.Record, node string) (*Explained, error) {
+	e := &Explained{Thread: t, Hops: []ExplainedHop{}}
+	decisions := map[string][]router.Decision{}
+	sorted := slices.Clone(records)
+	state.SortRecords(sorted)
+	for _, r := range sorted {
+		if len(r.Decision) == 0 {
+			continue
+		}
+		var d router.Decision
+		if err := json.Unmarshal(r.Decision, &d); err != nil {
+			return nil, fmt.Errorf("thread %s, hop %s: its decision cannot be read: %w", t.ID, r.Hop, err)
+		}
+		decisions[r.Hop] = append(decisions[r.Hop], d)
+	}
+	for _, h := range NewHops(records) {
+		if node == "" || h.Node == node {
+			e.Hops = append(e.Hops, ExplainedHop{Hop: h, Decisions: decisions[h.ID]})
+		}
+	}
+	if t.Failure != nil {
+		e.Cause = findCause(t, records)
+	}
+	return e, nil
+}
+
+func findCause(t state.Thread, records []state.Record) *Cause {
+	c := &Cause{}
+	for i := range records {
+		r := &records[i]
+		failing := r.Status != state.CallSuccess && r.Status != state.CallOpen
+		if failing && (t.Failure.Node == "" || r.Node == t.Failure.Node) {
+			call := NewHistory([]state.Record{*r})[0]
+			c.LastFailingCall = &call
+		}
+	}
+	if c.LastFailingCall != nil {
+		for _, r := range records {
+			if r.Server == c.LastFailingCall.Server {
+				c.Recent.Calls++
+				if r.Status != state.CallSuccess {
+					c.Recent.Failed++
+				}
+			}
+		}
+	}
+	c.Likely, c.Try = likely(t)
+	return c
+}
+
+// advice is what usually lies behind a code, and what helps.
+var advice = map[string][2]string{
+	"no_candidate":                     {"no server fits what the node needs", "junction servers FILE, then start or declare one that fits"},
+	"saturated":                        {"every fitting server is at its declared concurrency", "add a replica, or raise max_concurrent"},
+	"budget":                           {"so many calls fail that retrying would make it worse", "junction history --since 10m shows which server fails"},
+	"deadline":                         {"the run's own time was over", "resume with a longer --timeout"},
+	string(router.Timeout):             {"the server is slower than the node's timeout, or hangs", "raise the node's timeout, or look at the server"},
+	string(router.Transport):           {"the server cannot be reached or its connection broke", "junction servers FILE shows its last words"},
+	string(router.ServerError):         {"the server failed inside", "look at the server's own log"},
+	string(router.OutputInvalid):       {"the server's answer does not fit the schema it or the capability declares", "compare the tool's output schema with the capability's contract"},
+	string(router.CapabilityMismatch):  {"the tool is unknown there or its arguments do not fit its schema", "junction servers FILE, and the offer's `with` mapping"},
+	string(router.AuthRequired):        {"the server wants a credential and none is configured", "set headers for it in the servers file"},
+	string(router.AuthMismatch):        {"the server refused the credential", "check the credential in the servers file"},
+	string(router.ServerOverload):      {"the server refuses work because it is overloaded", "add a replica, or lower the load"},
+	string(router.IdempotencyConflict): {"one idempotency key was used with two different arguments", "a workflow must make the same call when it runs again"},
+}
+
+func likely(t state.Thread) (cause, try string) {
+	if a, ok := advice[t.Failure.Code]; ok {
+		return a[0], a[1] + "; then junction resume " + t.ID
+	}
+	return "the node itself failed: " + line(t.Failure.Message), "mend it, then junction resume " + t.ID
+}
+
+// Print prints the explanation for people.
+func (e *Explained) Print(w io.Writer, s Style) error {
+	p := &printer{w: w}
+	p.f("thread %s  %s  %s, superstep %d\n", e.Thread.ID, Clean(e.Thread.Workflow), e.Thread.Status, e.Thread.Step)
+	if f := e.Thread.Failure; f != nil {
+		p.f("%s %s%s: %s\n", s.paint(bad, "failed:"), at(f.Node), f.Code, Clean(f.Message))
+		if c := e.Cause.LastFailingCall; c != nil {
+			p.f("  last failing call: %s at %s, %s %s, attempt %d\n", Clean(c.Tool), fallbackWord(Clean(c.Server)), c.Status, c.Code, c.Attempt)
+			p.f("  that server in this thread: %d calls, %d failed\n", e.Cause.Recent.Calls, e.Cause.Recent.Failed)
+		}
+		p.f("  likely: %s\n  try: %s\n", e.Cause.Likely, e.Cause.Try)
+	}
+	for _, h := range e.Hops {
+		p.f("\n%s %s  %s\n", s.paint(bold, h.Node), fallback(h.Capability, h.Tool), h.Status)
+		for i, a := range h.Attempts {
+			p.f("  attempt %d at %s: %s %s%s (%.1f ms)\n", i+1, fallbackWord(Clean(a.Server)), a.Status, a.Code, colon(a.Message), a.DurationMS)
+		}
+		for _, d := range h.Decisions {
+			printDecision(p, d, "    ", s)
+		}
+	}
+	return p.err
+}
+
+func colon(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}

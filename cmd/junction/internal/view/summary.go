@@ -1,0 +1,158 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"junction/state"
+)
+
+// Summary prints an outcome for people: the report if the workflow made one,
+// which server did what, and what comes next.
+func Summary(w io.Writer, o Outcome, s Style) error {
+	p := &printer{w: w}
+	if report, ok := o.State["report"].(string); ok && strings.TrimSpace(report) != "" {
+		p.f("%s\n\n", strings.TrimSpace(Clean(report)))
+	} else if o.Status == state.StatusCompleted {
+		p.f("%s\n", s.paint(bold, "Result"))
+		printState(p, o.State)
+	}
+	printLoad(p, o.Hops, s)
+	switch {
+	case o.Drained:
+		p.f("\n%s thread %s stopped at a superstep border\n  go on: %s\n", s.paint(warn, "stopped:"), o.Thread, s.Resume)
+	case o.Status == state.StatusCompleted:
+		p.f("\n%s thread %s\n", s.paint(good, "completed:"), o.Thread)
+	case o.Status == state.StatusInterrupted:
+		p.f("\n%s thread %s\n", s.paint(warn, "waiting for an answer:"), o.Thread)
+		printQuestions(p, o.Interrupts, s)
+	default:
+		p.f("\n%s thread %s\n", s.paint(bad, string(o.Status)+":"), o.Thread)
+		if o.Error != nil {
+			p.f("  %s%s: %s\n", at(o.Error.Node), o.Error.Code, strings.ReplaceAll(o.Error.Message, "\n", "\n  "))
+		}
+		p.f("  why:   junction explain %s\n  go on: %s\n", o.Thread, s.Resume)
+	}
+	return p.err
+}
+
+func at(node string) string {
+	if node == "" {
+		return ""
+	}
+	return "node " + node + ": "
+}
+
+// printState prints the channels that fit a line or two.
+func printState(p *printer, channels map[string]any) {
+	names := make([]string, 0, len(channels))
+	for name := range channels {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		text, err := json.Marshal(channels[name])
+		if err != nil {
+			p.f("  %s: %v\n", name, err)
+			continue
+		}
+		p.f("  %s: %s\n", name, shorten(line(string(text)), 160))
+	}
+}
+
+func shorten(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+func printQuestions(p *printer, questions []Question, s Style) {
+	for _, q := range questions {
+		p.f("  %s %s\n", s.paint(bold, q.Node), questionText(q.Value))
+		answer := "JSON"
+		var schema struct{ Type string }
+		if json.Unmarshal(q.Schema, &schema) == nil && schema.Type == "boolean" {
+			answer = "true"
+		}
+		id := ""
+		if len(questions) > 1 {
+			id = q.ID + "="
+		}
+		p.f("    answer: %s --answer %s%s\n", s.Resume, id, answer)
+	}
+}
+
+// questionText is a question for people: its question field where there is one.
+func questionText(value json.RawMessage) string {
+	var q struct {
+		Question string `json:"question"`
+	}
+	if json.Unmarshal(value, &q) == nil && q.Question != "" {
+		return line(q.Question)
+	}
+	return shorten(line(string(value)), 200)
+}
+
+// printLoad prints which server did what.
+func printLoad(p *printer, hops []Hop, s Style) {
+	if len(hops) == 0 {
+		return
+	}
+	type load struct {
+		calls, errors int
+		millis        float64
+		what          []string
+	}
+	loads := map[string]*load{}
+	var servers []string
+	for _, h := range hops {
+		for _, a := range h.Attempts {
+			name := a.Server
+			if name == "" {
+				name = "(none)"
+			}
+			l := loads[name]
+			if l == nil {
+				l = &load{}
+				loads[name] = l
+				servers = append(servers, name)
+			}
+			l.calls++
+			l.millis += a.DurationMS
+			if a.Status != state.CallSuccess {
+				l.errors++
+			}
+			if what := fallback(h.Capability, h.Tool); !slices.Contains(l.what, what) {
+				l.what = append(l.what, what)
+			}
+		}
+	}
+	slices.Sort(servers)
+	if p.err != nil {
+		return
+	}
+	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	t := &printer{w: tw}
+	t.f("SERVER\tCALLS\tFAILED\tMEAN\tFOR\n")
+	for _, name := range servers {
+		l := loads[name]
+		slices.Sort(l.what)
+		t.f("%s\t%d\t%d\t%.0f ms\t%s\n", Clean(name), l.calls, l.errors, l.millis/float64(l.calls), Clean(strings.Join(l.what, ", ")))
+	}
+	p.err = t.err
+	if err := tw.Flush(); p.err == nil {
+		p.err = err
+	}
+}
+
+func fallback(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return fmt.Sprintf("%s (tool)", other)
+}

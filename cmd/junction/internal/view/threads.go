@@ -1,0 +1,62 @@
+package view
+
+import (
+	"context"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"junction/state"
+)
+
+// Thread is a thread as threads lists it.
+type Thread struct {
+	state.Thread
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// ListThreads adds the questions that wait.
+func ListThreads(ctx context.Context, store state.Store, threads []state.Thread) ([]Thread, error) {
+	listed := make([]Thread, 0, len(threads))
+	for _, t := range threads {
+		l := Thread{Thread: t}
+		if t.Waiting > 0 {
+			snap, err := store.Load(ctx, t.ID, 0)
+			if err != nil {
+				return nil, err
+			}
+			for _, i := range snap.Interrupts {
+				if i.Answer == nil {
+					l.Questions = append(l.Questions, Question{ID: i.ID, Node: i.Node, Value: i.Value, Schema: i.Schema})
+				}
+			}
+		}
+		listed = append(listed, l)
+	}
+	return listed, nil
+}
+
+// Threads prints a table, each thread's questions below it.
+func Threads(w io.Writer, threads []Thread, s Style) error {
+	if len(threads) == 0 {
+		_, err := io.WriteString(w, "no threads\n")
+		return err
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	p := &printer{w: tw}
+	p.f("THREAD\tWORKFLOW\tSTATUS\tSTEP\tUPDATED\t\n")
+	for _, t := range threads {
+		note := ""
+		if t.Failure != nil {
+			note = shorten(t.Failure.Code+": "+line(t.Failure.Message), 70)
+		}
+		p.f("%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, Clean(t.Workflow), t.Status, t.Step, t.Updated.Local().Format(time.DateTime), note)
+		for _, q := range t.Questions {
+			p.f("  ? %s\t%s\t%s\t\t\t\n", q.ID, q.Node, shorten(questionText(q.Value), 80))
+		}
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,133 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"junction/graph"
+	"junction/router"
+	"junction/state"
+)
+
+func TestCleanKeepsTextAndDropsWhatMovesATerminal(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"plain", "a\tb\nc", "a\tb\nc"},
+		{"escape sequence", "\x1b[2Jgone", "[2Jgone"},
+		{"carriage return", "ok\rnot ok", "oknot ok"},
+		{"C1 control", "a\u009bb", "ab"},
+		{"direction override", "a\u202eb", "ab"},
+		{"other scripts", "größe 大小", "größe 大小"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Clean(c.in); got != c.want {
+				t.Errorf("Clean(%q) = %q, want %q", c.in, got, c.want)
+			}
+		})
+	}
+}
+
+// twoAttempts is a hop that failed at one server and succeeded at another,
+// after one that was recorded before it but began later.
+func twoAttempts() []state.Record {
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	decision := json.RawMessage(`{"policy":"weighted-random","transform":"plain","seed":7,"draw":0.5,"picked":"b","candidates":[{"server":"b","tool":"lint","match":1,"health":0.9,"terms":{"success":1},"weight":0.9}],"rejected":[{"server":"a","reason":"tried","detail":"failed before"}]}`)
+	return []state.Record{
+		{Hop: "a-later", Node: "publish", Round: 1, Attempt: 1, Server: "c", Tool: "publish", Status: state.CallSuccess, Started: begin.Add(time.Second), Duration: time.Millisecond},
+		{Hop: "b-first", Node: "review", Round: 1, Attempt: 2, Server: "b", Tool: "lint", Capability: "code-review", Effect: state.Safe, Status: state.CallSuccess, Started: begin.Add(10 * time.Millisecond), Duration: 20 * time.Millisecond, Decision: decision},
+		{Hop: "b-first", Node: "review", Round: 1, Attempt: 1, Server: "a", Tool: "lint", Capability: "code-review", Effect: state.Safe, Status: state.CallError, Code: string(router.Transport), Message: "reset\x1b[31m by peer", Started: begin, Duration: 10 * time.Millisecond},
+	}
+}
+
+func TestHopsAreInTheOrderTheyBeganWithAllAttempts(t *testing.T) {
+	hops := NewHops(twoAttempts())
+	if len(hops) != 2 || hops[0].Node != "review" || hops[1].Node != "publish" {
+		t.Fatalf("hops = %+v", hops)
+	}
+	h := hops[0]
+	if h.Server != "b" || h.Status != state.CallSuccess || h.Code != "" || h.DurationMS != 30 {
+		t.Errorf("the hop's own fields are its last attempt's: %+v", h)
+	}
+	if len(h.Attempts) != 2 || h.Attempts[0].Server != "a" || h.Attempts[0].Code != string(router.Transport) || h.Attempts[0].Message != "reset[31m by peer" {
+		t.Errorf("attempts = %+v", h.Attempts)
+	}
+}
+
+func TestAnOutcomeHasEveryFieldOfTheContract(t *testing.T) {
+	o := NewOutcome(graph.Result{Thread: "t", Status: state.StatusCompleted, State: map[string]any{"n": int64(1) << 60}}, twoAttempts())
+	var out bytes.Buffer
+	if err := JSON(&out, o); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{"thread", "status", "state", "interrupts", "error", "hops"} {
+		if _, ok := doc[field]; !ok {
+			t.Errorf("field %q is missing", field)
+		}
+	}
+	if string(doc["interrupts"]) != "[]" {
+		t.Errorf("interrupts = %s, want an empty list", doc["interrupts"])
+	}
+	if !strings.Contains(string(doc["state"]), "1152921504606846976") {
+		t.Errorf("a large integer was changed: %s", doc["state"])
+	}
+}
+
+func TestExplainNamesTheLastFailingCallAndWhatToTry(t *testing.T) {
+	records := twoAttempts()
+	th := state.Thread{ID: "t1", Workflow: "w", Status: state.StatusFailed, Failure: &state.Failure{Code: string(router.Transport), Message: "it broke", Node: "review"}}
+	e, err := Explain(th, records, "review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Hops) != 1 || len(e.Hops[0].Decisions) != 1 || e.Hops[0].Decisions[0].Picked != "b" {
+		t.Fatalf("hops = %+v", e.Hops)
+	}
+	var out bytes.Buffer
+	if err := e.Print(&out, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"failed: node review: MCP_TRANSPORT", "last failing call: lint at a", "that server in this thread: 1 calls, 1 failed", "junction resume t1", "picked b", "rejected", "failed before", "weight 0.900"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestSummarySaysHowToAnswerAndGoOn(t *testing.T) {
+	o := Outcome{
+		Thread: "t1", Status: state.StatusInterrupted, State: map[string]any{"report": "# Report\n"},
+		Interrupts: []Question{{ID: "q1", Node: "gate", Value: json.RawMessage(`{"question":"Publish?"}`), Schema: json.RawMessage(`{"type":"boolean"}`)}},
+		Hops:       NewHops(twoAttempts()),
+	}
+	var out bytes.Buffer
+	if err := Summary(&out, o, Style{Resume: "junction resume t1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Report", "waiting for an answer: thread t1", "Publish?", "junction resume t1 --answer true", "SERVER"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestProgressPrintsPlainLinesWhereNoTerminalIs(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, false)
+	p.Event(graph.Event{Kind: graph.EventStep, Step: 1, Nodes: []string{"review", "review", "secrets"}})
+	p.Event(graph.Event{Kind: graph.EventTask, Task: "x", Node: "review", Index: 1})
+	hop := router.HopInfo{Thread: "t", Node: "review", Task: "x"}
+	p.OnAttempt(hop, router.AttemptInfo{Attempt: 1, Server: "a"})
+	p.OnOutcome(hop, router.AttemptInfo{Attempt: 1, Server: "a"}, router.OutcomeInfo{Status: state.CallTimeout, Code: router.Timeout, Duration: time.Second})
+	p.OnOutcome(hop, router.AttemptInfo{Attempt: 2, Server: "b"}, router.OutcomeInfo{Status: state.CallSuccess, Duration: time.Millisecond})
+	p.Close()
+	want := "superstep 1: review ×2, secrets\n  review: attempt 1 at a ended with MCP_TIMEOUT after 1s\n  review: b answered in 1ms\n"
+	if out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}

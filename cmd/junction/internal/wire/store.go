@@ -1,0 +1,84 @@
+// Package wire joins the packages into a running Junction: it opens the store,
+// reads the servers file and builds the router over MCP.
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"junction/state"
+	"junction/state/memory"
+	"junction/state/sqlite"
+)
+
+// DefaultStore is used where neither a flag nor the servers file names one.
+const DefaultStore = "sqlite:.junction/state.db"
+
+var (
+	// ErrNoStore: a verb that only reads found no database.
+	ErrNoStore = errors.New("no store")
+	// ErrAddress: a store's address cannot be understood.
+	ErrAddress = errors.New("bad store address")
+)
+
+// OpenStore opens the store an address names: "sqlite:PATH" (relative to the
+// working directory) or "memory:". "" is DefaultStore.
+func OpenStore(ctx context.Context, address string) (state.Store, error) {
+	scheme, path, err := parseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	if scheme == "memory" {
+		return memory.New(nil), nil
+	}
+	return sqlite.Open(ctx, path, nil)
+}
+
+// OpenExisting is OpenStore for verbs that only read: it creates no file.
+func OpenExisting(ctx context.Context, address string) (state.Store, error) {
+	scheme, path, err := parseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	if scheme == "sqlite" {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%w at %s: nothing has been run with it", ErrNoStore, path)
+		}
+	}
+	return OpenStore(ctx, address)
+}
+
+// parseAddress splits an address into its scheme and, for SQLite, the file.
+func parseAddress(address string) (scheme, path string, err error) {
+	if address == "" {
+		address = DefaultStore
+	}
+	scheme, rest, found := strings.Cut(address, ":")
+	rest = strings.TrimPrefix(rest, "//")
+	switch {
+	case !found:
+		return "", "", fmt.Errorf("%w %q: no scheme: write sqlite:%s, or memory:", ErrAddress, address, address)
+	case scheme == "memory":
+		return scheme, "", nil
+	case scheme == "sqlite" && rest == "":
+		return "", "", fmt.Errorf("%w %q: no file: write for example %s", ErrAddress, address, DefaultStore)
+	case scheme == "sqlite":
+		path, err := filepath.Abs(rest)
+		return scheme, path, err
+	}
+	return "", "", fmt.Errorf("%w %q: unknown scheme %q: this version knows sqlite:PATH and memory:", ErrAddress, redact(address), scheme)
+}
+
+// redact takes user and password out of an address.
+func redact(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return strings.SplitN(address, ":", 2)[0] + ":…"
+	}
+	return u.Redacted()
+}
