@@ -36,6 +36,7 @@ type Series struct {
 	load  *Load
 	epoch time.Time // the tracker's first moment
 	now   atomic.Pointer[published]
+	claim atomic.Pointer[Declared]
 
 	mu         sync.Mutex
 	success    Average
@@ -47,7 +48,6 @@ type Series struct {
 	drift      Drift
 	joined     time.Time
 	rest       time.Time
-	declared   Declared
 	counted    time.Time // when the window numbers were computed
 }
 
@@ -72,6 +72,7 @@ func newSeries(load *Load, epoch, joined time.Time) *Series {
 		day:    NewWindow(uptimeSlots, uptimeWidth),
 		joined: joined,
 	}
+	s.claim.Store(&Declared{})
 	s.now.Store(&published{
 		success: 1, uptime: 1, joined: s.since(joined),
 		ejected: never, rest: never, drift: never,
@@ -111,9 +112,9 @@ func (s *Series) Begin(limit int) bool {
 
 // Declare says what is claimed of the server, for drift.
 func (s *Series) Declare(d Declared) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.declared = d
+	if *s.claim.Load() != d {
+		s.claim.Store(&d)
+	}
 }
 
 // End counts a call that [Series.Begin] let in as done. latency is used when it
@@ -185,7 +186,7 @@ func (s *Series) publish(now time.Time, force bool) {
 		p.p95, p.uptime = s.recent.P95(now), s.day.Share(now)
 		var r Reading
 		p.fill(&r, p.at)
-		s.drift.Observe(now, steadyScore(r, s.declared))
+		s.drift.Observe(now, steadyScore(r, *s.claim.Load()))
 	}
 	p.drift = s.since(s.drift.until)
 	s.now.Store(p)

@@ -221,6 +221,28 @@ func TestASessionOfTheThreadStaysWithItsServer(t *testing.T) {
 	})
 }
 
+func TestAThreadWhoseServerIsGoneIsToldSo(t *testing.T) {
+	f := newFleet().add("a", nil)
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		call := work
+		call.Session = "thread"
+		ctx, _ := task{}.context(t)
+		if _, err := r.Do(ctx, call); err != nil {
+			t.Fatal(err)
+		}
+		f.snapshot = &router.Snapshot{Version: 99}
+		f.add("b", nil)
+		_, err := r.Do(ctx, call)
+		lost, ok := errors.AsType[*router.SessionLostError](err)
+		if !ok || lost.Code() != "MCP_SESSION_EXPIRED" || lost.Server() != "a" || len(f.calls) != 1 {
+			t.Fatalf("%v after %d calls", err, len(f.calls))
+		}
+		if a, err := r.Do(ctx, call); err != nil || a.Server != "b" {
+			t.Errorf("%+v, %v; the next run opens a session elsewhere", a, err)
+		}
+	})
+}
+
 func TestASecondLossOfTheSessionGoesElsewhere(t *testing.T) {
 	f := newFleet().add("a", func(s *router.Server, k *script) {
 		s.Weight = 1e9

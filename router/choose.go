@@ -153,8 +153,7 @@ func (h *hop) bar(p *pool) error {
 	}
 	if !held {
 		h.r.pins.drop(h.pin())
-		return &CallError{Code: SessionExpired, Execution: state.NotExecuted,
-			Message: fmt.Sprintf("the thread's session with %s is lost; start the node again to open another", pinned)}
+		return &SessionLostError{Capability: h.what, HopID: h.id(), ServerID: pinned}
 	}
 	return nil
 }
@@ -217,7 +216,7 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 	if rest >= 0 && h.queued+rest < h.max && (wait <= 0 || rest < wait) {
 		wait = rest
 	}
-	if wait <= 0 || h.deciding {
+	if wait <= 0 || h.journaled == nil {
 		return &RejectedError{Capability: h.what, Waited: h.queued, Rejected: h.decision.Rejected}
 	}
 	err := h.wait(ctx, wait, freed)

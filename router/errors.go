@@ -198,6 +198,24 @@ func (e *ContractError) Unwrap() error { return e.Err }
 // Code returns MCP_CAPABILITY_MISMATCH.
 func (e *ContractError) Code() string { return string(CapabilityMismatch) }
 
+// SessionLostError reports that the server a thread's session is with no longer
+// serves. Nothing was sent; the hop's next run opens a session elsewhere.
+type SessionLostError struct{ Capability, HopID, ServerID string }
+
+func (e *SessionLostError) Error() string {
+	return fmt.Sprintf("the thread's session with %s for %q is lost, and what the server knew with it; start the node again to open another",
+		e.ServerID, e.Capability)
+}
+
+// Code returns MCP_SESSION_EXPIRED.
+func (e *SessionLostError) Code() string { return string(SessionExpired) }
+
+// Server is the one that was lost.
+func (e *SessionLostError) Server() string { return e.ServerID }
+
+// Hop is the hop's identity.
+func (e *SessionLostError) Hop() string { return e.HopID }
+
 // UnknownOutcomeError reports a mutation of which nobody can say whether it
 // happened, where nobody can be asked or the person asked gave it up. Running
 // the hop again never sends it again by itself.

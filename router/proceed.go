@@ -149,9 +149,6 @@ func (h *hop) finish(ctx context.Context, err error) error {
 	}](err); ok {
 		rec.Code = coded.Code()
 	}
-	if call, ok := errors.AsType[*CallError](err); ok {
-		rec.Code = string(call.Code)
-	}
 	var encodeErr error
 	if rec.Decision, encodeErr = encodeDecision(h.decision); encodeErr != nil {
 		return encodeErr
