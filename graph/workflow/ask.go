@@ -95,7 +95,7 @@ func (a *ask) answerType() string {
 
 // infer takes the schema from the channel to which the answer is written as it
 // is, when the file does not give one.
-func (a *ask) infer(p *parser, ws writes) {
+func (a *ask) infer(ws writes) {
 	if a.given {
 		return
 	}

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"junction/graph"
 	"junction/graph/workflow"
 	"junction/state"
 	"junction/state/document"
-
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

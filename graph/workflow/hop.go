@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -124,11 +125,16 @@ func (h *hop) call(ctx context.Context, e env) (state.Call, error) {
 	return c, err
 }
 
+var errNoTools = errors.New("the workflow was built without tools and can make no hop: give Spec a router")
+
 // do makes the hop and returns what the node's write sees.
 func (h *hop) do(ctx context.Context, tools Tools, e env) (any, error) {
 	c, err := h.call(ctx, e)
 	if err != nil {
 		return nil, err
+	}
+	if tools == nil {
+		return nil, errNoTools
 	}
 	a, err := tools.Do(ctx, c)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"junction/graph"
 	"junction/graph/workflow"
 	"junction/state"
 	"junction/state/document"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestEveryFaultOfAFileIsReportedAtOnce(t *testing.T) {

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"junction/graph"
 	"junction/graph/workflow"
 	"junction/state"
 	"junction/state/memory"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func codeReview(severity string) *tools {

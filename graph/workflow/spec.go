@@ -2,7 +2,8 @@ package workflow
 
 import "junction/graph"
 
-// Spec builds the graph whose nodes make their hops through tools.
+// Spec builds the graph whose nodes make their hops through tools. nil is enough
+// to look at the graph, and for a workflow without calls and routes.
 func (w *Workflow) Spec(tools Tools) graph.Spec {
 	s := graph.Spec{Name: w.Name, Version: w.Hash, RecursionLimit: w.limit, Edges: w.edges}
 	for i := range w.Channels {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"junction/state/document"
 	"junction/state/value"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func parse(t *testing.T, text string) *document.Document {

@@ -3,9 +3,9 @@ package document
 import (
 	"fmt"
 
-	"junction/state/value"
-
 	"go.yaml.in/yaml/v4"
+
+	"junction/state/value"
 )
 
 // Kind is what a node is, in the words of the messages.

@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"junction/state/value"
-
 	"go.yaml.in/yaml/v4"
+
+	"junction/state/value"
 )
 
 // resolve gives a scalar its kind and value. Numbers are read as JSON reads

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
+
+	"junction/state/value"
 )
 
 type compiler struct {

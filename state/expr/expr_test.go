@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"junction/state/expr"
 	"junction/state/value"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 type obj = map[string]any

@@ -4,12 +4,12 @@ import (
 	"maps"
 	"slices"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
-func length(r *run, n ast.Node, args []any) (any, error) {
+func length(r *run, _ ast.Node, args []any) (any, error) {
 	switch v := args[0].(type) {
 	case []any:
 		return int64(len(v)), nil

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
 // toNumber reads a number, which may be written as text.

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"junction/state/document"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/document"
 )
 
 // member evaluates x.k, x[k] and chains with ?. in them.
@@ -45,7 +45,7 @@ func (r *run) path(n ast.Node, optional bool) (v any, missing bool, err error) {
 			return nil, false, err
 		}
 		v, err := r.lookup(n, base, key)
-		var f *failure
+		var f *evalError
 		if errors.As(err, &f) && f.missing {
 			return nil, optional || n.Optional, err
 		}
@@ -60,7 +60,7 @@ func (r *run) lookup(n *ast.MemberNode, base, key any) (any, error) {
 	at := n.Location().From
 	switch b := base.(type) {
 	case nil:
-		return nil, &failure{at: at, missing: true, msg: r.describe(n.Node) + " is null and has no members",
+		return nil, &evalError{at: at, missing: true, msg: r.describe(n.Node) + " is null and has no members",
 			hint: "use ?. or ?? where it may be absent"}
 	case map[string]any:
 		k, ok := key.(string)
@@ -69,7 +69,7 @@ func (r *run) lookup(n *ast.MemberNode, base, key any) (any, error) {
 		}
 		v, ok := b[k]
 		if !ok {
-			return nil, &failure{at: at, missing: true, msg: r.describe(n.Node) + ` has no key "` + brief(k) + `"`, hint: keyHint(k, b)}
+			return nil, &evalError{at: at, missing: true, msg: r.describe(n.Node) + ` has no key "` + brief(k) + `"`, hint: keyHint(k, b)}
 		}
 		return v, nil
 	case []any:
@@ -82,7 +82,7 @@ func (r *run) lookup(n *ast.MemberNode, base, key any) (any, error) {
 			i += size
 		}
 		if i < 0 || i >= size {
-			return nil, &failure{at: at, missing: true, msg: r.describe(n) + " is beyond the list, which has " + plural(len(b), "item"),
+			return nil, &evalError{at: at, missing: true, msg: r.describe(n) + " is beyond the list, which has " + plural(len(b), "item"),
 				hint: "use ?? where it may be absent"}
 		}
 		return b[i], nil

@@ -3,9 +3,9 @@ package expr
 import (
 	"strconv"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
 // node evaluates a syntax node.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/bits"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
 // exactInt is the largest magnitude up to which every integer is a float64.

@@ -4,9 +4,9 @@ import (
 	"regexp"
 	"strings"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
 func (r *run) unary(n *ast.UnaryNode) (any, error) {

@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strings"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
 // expression is one ${…}.
@@ -47,8 +47,8 @@ type local struct {
 	v    any
 }
 
-// failure is an error at a place of the expression under evaluation.
-type failure struct {
+// evalError is an error at a place of the expression under evaluation.
+type evalError struct {
 	at      int // in characters
 	msg     string
 	hint    string
@@ -56,10 +56,10 @@ type failure struct {
 	cause   error
 }
 
-func (f *failure) Error() string { return f.msg }
+func (f *evalError) Error() string { return f.msg }
 
 func fail(n ast.Node, hint, format string, args ...any) error {
-	return &failure{at: n.Location().From, msg: fmt.Sprintf(format, args...), hint: hint}
+	return &evalError{at: n.Location().From, msg: fmt.Sprintf(format, args...), hint: hint}
 }
 
 // eval evaluates the expression and copies its result, within the budget.
@@ -72,9 +72,9 @@ func (e *expression) eval(r *run) (any, error) {
 	if err == nil {
 		return v, nil
 	}
-	var f *failure
+	var f *evalError
 	if !errors.As(err, &f) {
-		f = &failure{msg: err.Error(), cause: err}
+		f = &evalError{msg: err.Error(), cause: err}
 	}
 	out := e.errorf(f.at, f.hint, "%s", f.msg)
 	out.Err = f.cause

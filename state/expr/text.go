@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"junction/state/value"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/value"
 )
 
 // runes counts characters.

@@ -131,21 +131,8 @@ func (c *checker) node(n ast.Node) kinds {
 	switch n := n.(type) {
 	case nil:
 		return isAny
-	case *ast.NilNode:
-		return isNull
-	case *ast.IntegerNode, *ast.FloatNode:
-		return isNumber
-	case *ast.BoolNode:
-		return isBool
-	case *ast.StringNode:
-		return isText
-	case *ast.IdentifierNode:
-		return c.name(n.Value)
-	case *ast.PointerNode:
-		if n.Name == "index" {
-			return isNumber
-		}
-		return isAny
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.IdentifierNode, *ast.PointerNode:
+		return c.leaf(n)
 	case *ast.UnaryNode:
 		want := isNumber
 		if n.Operator == "not" || n.Operator == "!" {
@@ -187,6 +174,26 @@ func (c *checker) node(n ast.Node) kinds {
 			c.node(p.(*ast.PairNode).Value)
 		}
 		return isObject
+	}
+	return isAny
+}
+
+func (c *checker) leaf(n ast.Node) kinds {
+	switch n := n.(type) {
+	case *ast.NilNode:
+		return isNull
+	case *ast.IntegerNode, *ast.FloatNode:
+		return isNumber
+	case *ast.BoolNode:
+		return isBool
+	case *ast.StringNode:
+		return isText
+	case *ast.IdentifierNode:
+		return c.name(n.Value)
+	case *ast.PointerNode:
+		if n.Name == "index" {
+			return isNumber
+		}
 	}
 	return isAny
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"junction/state/document"
-
 	"github.com/expr-lang/expr/ast"
+
+	"junction/state/document"
 )
 
 // validator finds what can be said of an expression without its values:

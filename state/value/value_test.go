@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"junction/state/value"
-
 	"github.com/google/go-cmp/cmp"
+
+	"junction/state/value"
 )
 
 type obj = map[string]any
