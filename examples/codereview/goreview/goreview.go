@@ -79,7 +79,7 @@ func (v *Reviewer) Review(ctx context.Context, r reviewer.Request) (reviewer.Rev
 	for i := range found {
 		found[i].Path = r.Path()
 	}
-	return reviewer.Conclude(v.Name(), found), nil
+	return reviewer.Conclude(v.Name(), reviewer.Within(r.Code, found)), nil
 }
 
 func sourcePath(r reviewer.Request) string {

@@ -57,7 +57,7 @@ func (v *Reviewer) Review(ctx context.Context, r reviewer.Request) (reviewer.Rev
 	for _, m := range result.Warnings {
 		found = append(found, finding(r.Path(), m, reviewer.Medium, m.ID))
 	}
-	return reviewer.Conclude(v.Name(), found), nil
+	return reviewer.Conclude(v.Name(), reviewer.Within(r.Code, found)), nil
 }
 
 func finding(name string, m api.Message, severity reviewer.Severity, rule string) reviewer.Finding {

@@ -15,10 +15,10 @@ func TestFaultsAreFoundAtTheirPlace(t *testing.T) {
 		rule             string
 	}{
 		{"missing bracket", "a.js", "const a = 1;\nfunction f( {\n  return a;\n}\n", 3, 10, reviewer.High, "syntax"},
-		{"unfinished expression", "a.mjs", "let x =\n", 2, 1, reviewer.High, "syntax"},
+		{"unfinished expression", "a.mjs", "let x =\n", 1, 8, reviewer.High, "syntax"},
 		{"types in JavaScript", "a.cjs", "let x: number = 1;\n", 1, 6, reviewer.High, "syntax"},
 		{"broken TypeScript", "a.ts", "interface A {\n  b: ;\n}\n", 2, 6, reviewer.High, "syntax"},
-		{"unclosed element", "a.tsx", "const a = <b>x;\n", 2, 1, reviewer.High, "syntax"},
+		{"unclosed element", "a.tsx", "const a = <b>x;\n", 1, 16, reviewer.High, "syntax"},
 		{"comparison with negative zero", "a.js", "if (x === -0) f();\n", 1, 11, reviewer.Medium, "equals-negative-zero"},
 		{"key given twice", "a.js", "f({a: 1, a: 2});\n", 1, 10, reviewer.Medium, "duplicate-object-key"},
 	}

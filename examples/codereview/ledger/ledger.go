@@ -211,7 +211,7 @@ func (p Publication) write() error {
 		return fmt.Errorf("publish: %w", err)
 	}
 	_, err = f.WriteString(p.Text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil { // for others to read, as a redirection would make it
 		err = os.Rename(f.Name(), p.Path)
 	}
 	if err != nil {

@@ -37,7 +37,7 @@ func (v *Reviewer) Review(ctx context.Context, r reviewer.Request) (reviewer.Rev
 			Severity: severity(f.Rule), Rule: f.Rule, Message: f.Message,
 		})
 	}
-	return reviewer.Conclude(v.Name(), found), nil
+	return reviewer.Conclude(v.Name(), reviewer.Within(r.Code, found)), nil
 }
 
 func severity(rule string) reviewer.Severity {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,10 +182,13 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// text keeps a message on its line and its characters from being markup.
+// tag is what Markdown would take for HTML.
+var tag = regexp.MustCompile(`<([A-Za-z/!?])`)
+
+// text keeps a message on its line and out of the page's HTML. The rest of it is
+// left as it reads best in a terminal.
 func text(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	return strings.NewReplacer(`\`, `\\`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`").Replace(s)
+	return tag.ReplaceAllString(strings.Join(strings.Fields(s), " "), `\<$1`)
 }
 
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -16,7 +16,7 @@ func TestAReportNamesEachFindingWithItsPlace(t *testing.T) {
 		Findings: []reviewer.Finding{
 			{Path: "b.go", Line: 7, Column: 2, Severity: reviewer.Medium, Rule: "printf", Message: "format %s has arg of wrong type *T", Reviewer: "go"},
 			{Path: "a.env", Line: 3, Severity: reviewer.High, Rule: "aws-access-key", Message: "an AWS access key id", Reviewer: "secrets"},
-			{Path: "a.go", Severity: reviewer.Info, Rule: "not-analysed", Message: "only its syntax", Reviewer: "go"},
+			{Path: "a.go", Severity: reviewer.Info, Rule: "not-analysed", Message: "only\nits <b>syntax", Reviewer: "go"},
 		},
 		Files: []report.File{
 			{Path: "a.go", Language: "go", Reviewable: true},
@@ -29,8 +29,8 @@ func TestAReportNamesEachFindingWithItsPlace(t *testing.T) {
 		"Commit `0123456789ab` against its parent `fedcba987654`: 3 files read, 1 file skipped.\n\n" +
 		"**3 findings**: 1 high, 1 medium, 1 info.\n" +
 		"\n## High\n\n- `a.env:3` an AWS access key id (secrets, aws-access-key)\n" +
-		"\n## Medium\n\n- `b.go:7:2` format %s has arg of wrong type \\*T (go, printf)\n" +
-		"\n## Info\n\n- `a.go` only its syntax (go, not-analysed)\n" +
+		"\n## Medium\n\n- `b.go:7:2` format %s has arg of wrong type *T (go, printf)\n" +
+		"\n## Info\n\n- `a.go` only its \\<b>syntax (go, not-analysed)\n" +
 		"\n## Reviewers\n\n- go: 2 files\n- secrets: 3 files\n" +
 		"\n## Searched for secrets only\n\n- no reviewer for text: `a.env`\n" +
 		"\n## Skipped\n\n- binary: `\"c\\nd.png\"`\n"

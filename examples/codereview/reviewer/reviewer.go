@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 )
 
 // Severity says how much a finding matters. High stops the example workflow
@@ -89,6 +90,18 @@ type Reviewer interface {
 	Review(ctx context.Context, r Request) (Review, error)
 	// Close removes what the reviewer keeps on disk.
 	Close() error
+}
+
+// Within moves findings past the last line, where parsers see the end of the
+// file, to the end of that line.
+func Within(code string, issues []Finding) []Finding {
+	lines := strings.Split(strings.TrimRight(code, "\r\n"), "\n")
+	for i := range issues {
+		if f := &issues[i]; f.Line > len(lines) {
+			f.Line, f.Column = len(lines), len(strings.TrimRight(lines[len(lines)-1], "\r"))+1
+		}
+	}
+	return issues
 }
 
 // Conclude sorts the findings, counts them and fills in the lists, so that none

@@ -27,7 +27,7 @@ type Options struct {
 	HTTP     string         `help:"Serve Streamable HTTP at this address, path /mcp, instead of standard input and output." placeholder:"ADDR" name:"http"`
 	Depth    reviewer.Depth `help:"Declared depth of review: shallow, deep or security-focused." enum:"shallow,deep,security-focused" default:"shallow"`
 	Latency  time.Duration  `help:"Declared 95th percentile of the latency; undeclared by default." placeholder:"DURATION"`
-	Capacity int            `help:"Declared number of concurrent requests." default:"4"`
+	Capacity int            `help:"Number of calls worked on at once, which the server declares." default:"64"`
 	Dir      string         `help:"Directory that relative paths are taken from." default:"." placeholder:"DIR"`
 	Ledger   string         `help:"File of the ledger." default:".junction/published.db" placeholder:"FILE"`
 	Calls    string         `help:"Append one line to this file for every call that begins." placeholder:"FILE"`
@@ -64,6 +64,9 @@ func (f *Failures) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// maxCapacity is the most calls that mcp-go works on at once over stdio.
+const maxCapacity = 100
+
 // errHelp is returned when help was asked for, and printed.
 var errHelp = errors.New("help was printed")
 
@@ -85,8 +88,8 @@ func parse(args []string, help io.Writer) (o Options, err error) {
 	if err != nil {
 		return o, fmt.Errorf("%w; --help lists the flags", err)
 	}
-	if o.Capacity < 1 {
-		return o, fmt.Errorf("--capacity %d: at least 1 is needed", o.Capacity)
+	if o.Capacity < 1 || o.Capacity > maxCapacity {
+		return o, fmt.Errorf("--capacity %d: from 1 to %d calls can be worked on at once", o.Capacity, maxCapacity)
 	}
 	return o, nil
 }

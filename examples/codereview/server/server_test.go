@@ -137,7 +137,7 @@ func TestSeededFaultsAreFoundOverBothTransports(t *testing.T) {
 	tests := []struct{ reviewer, path, rule, line string }{
 		{"go", "print.go", "printf", "6"},
 		{"go", "drop.go", "unusedresult", "6"},
-		{"js", "web/app.js", "syntax", "3"},
+		{"js", "web/app.js", "syntax", "2"},
 		{"python", "tool/run.py", "syntax", "1"},
 		{"secrets", "deploy/env", "aws-access-key", "2"},
 	}
