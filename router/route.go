@@ -51,11 +51,3 @@ func (h *hop) routeOnly(ctx context.Context) (state.Answer, error) {
 	}
 	return state.Answer{Hop: h.id(), Server: route.Server, Endpoint: route.Endpoint, Session: route.Session, Tool: route.Tool}, nil
 }
-
-func encodeDecision(d Decision) (json.RawMessage, error) {
-	raw, err := json.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("the decision for %s cannot be recorded: %w", d.Capability, err)
-	}
-	return raw, nil
-}
