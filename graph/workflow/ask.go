@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -17,7 +18,6 @@ import (
 type ask struct {
 	question, show, name *template
 	schema               any // JSON Schema of the answer; nil: anything
-	given                bool
 }
 
 func (p *parser) ask(n *document.Node, s scope) *ask {
@@ -28,7 +28,7 @@ func (p *parser) ask(n *document.Node, s scope) *ask {
 		name:     p.template(m.Get("name"), s, "string"),
 	}
 	if n := m.Get("answer"); n != nil {
-		a.schema, a.given = answerSchema(n), true
+		a.schema = answerSchema(n)
 	}
 	return a
 }
@@ -93,18 +93,40 @@ func (a *ask) answerType() string {
 	return "any"
 }
 
-// infer takes the schema from the channel to which the answer is written as it
-// is, when the file does not give one.
-func (a *ask) infer(ws writes) {
-	if a.given {
-		return
+// hold makes answers fit the channels to which they are written as they are: an
+// answer that does not is refused, instead of failing the node once it is stored.
+func (a *ask) hold(ws writes) {
+	var all []any
+	if a.schema != nil {
+		all = append(all, a.schema)
 	}
 	for _, w := range ws {
-		if w.from.exactly("answer") && w.channel.schema() != nil {
-			a.schema = w.channel.schema()
-			return
+		s := w.channel.schema()
+		if !w.from.exactly("answer") || s == nil || slices.ContainsFunc(all, func(o any) bool { return value.Equal(o, s) }) {
+			continue
+		}
+		all = append(all, s)
+		for _, v := range a.choices() {
+			if err := w.channel.fits(v); err != nil {
+				w.from.at.Fault("change the answers or the type of the channel", "one of the answers does not fit: %v", err)
+				break
+			}
 		}
 	}
+	switch len(all) {
+	case 0:
+	case 1:
+		a.schema = all[0]
+	default:
+		a.schema = map[string]any{"allOf": all}
+	}
+}
+
+// choices are the answers there are, where the file lists them.
+func (a *ask) choices() []any {
+	m, _ := a.schema.(map[string]any)
+	list, _ := m["enum"].([]any)
+	return list
 }
 
 // do asks, or returns the answer. The error of an unanswered question is the

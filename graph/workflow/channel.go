@@ -131,6 +131,8 @@ func goodNodeName(at *document.Node, name string) bool {
 	case name == graph.Start || name == graph.End:
 		at.Fault("choose another name", "%q is the border of every graph and cannot be a node", name)
 		return false
+	case name == "continue":
+		at.Fault("choose another name", "%q has a meaning of its own in on_error and cannot be a node", name)
 	case !nodeName.MatchString(name):
 		at.Fault("use letters, digits, _, . and -", "%q cannot be the name of a node", name)
 	}

@@ -112,8 +112,8 @@
 //	  name:     publish              # names the question in its task
 //	write: {approved: "${answer}"}
 //
-// The thread pauses until the answer is there, however long. Without answer, the
-// type of the channel to which "${answer}" is written is asked for. An answer
+// The thread pauses until the answer is there, however long. The type of a
+// channel to which exactly "${answer}" is written is asked for as well. An answer
 // that does not fit is refused and the thread still waits.
 //
 // # Errors
@@ -126,7 +126,9 @@
 //	  write: {log: ["${error.code}: ${error.message}"]}
 //	  goto:  repair
 //
-// A handler runs once and is recorded; a resume does not run it again.
+// A handler runs once and is recorded; a resume does not run it again. Of a node
+// with each, every item has a handler of its own: where some items fail and lead
+// elsewhere, the node's successors run beside it.
 //
 // # Edges
 //

@@ -74,7 +74,7 @@ func (p *parser) work(n *node, m *document.Mapping, s scope) {
 		n.writes = p.routed(m.Get("route"), s)
 	}
 	if n.ask != nil {
-		n.ask.infer(n.writes)
+		n.ask.hold(n.writes)
 	}
 }
 

@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -90,6 +91,10 @@ func TestFaults(t *testing.T) {
 		{"answer schema", file("", "  a: {ask: {question: q, answer: {type: 5}}}", edge), "this is no JSON Schema"},
 		{"answer schema from elsewhere", file("", "  a: {ask: {question: q, answer: {$ref: 'http://x/y.json'}}}", edge), "must not refer to another document"},
 		{"answer that cannot fit", file("x: boolean", "  a: {ask: {question: q, answer: string}, write: {x: '${answer}'}}", edge), `channel "x" holds values of type boolean, not string`},
+		{"one of the answers cannot fit", file("x: boolean", "  a: {ask: {question: q, answer: [true, 'no']}, write: {x: '${answer}'}}", edge), `4:60: one of the answers does not fit: channel "x" holds values of type boolean, not string`},
+		{"node named continue", file("", "  continue: {write: {}}\n  a: {write: {}}", edge), `4:3: "continue" has a meaning of its own in on_error`},
+		{"expression cut off by a comment", file("x: array", "  a:\n    write:\n      x: ${map(x, #.k)}", edge), "6:10: the ${ has no } (put quotes around it: # begins a comment in YAML)"},
+		{"comment behind an expression", file("list: array", "  a:\n    write:\n      list: ${lst} # the list", edge), `6:15: unknown name "lst" (did you mean "list"?)`},
 		{"on_error leads nowhere", file("", "  repair: {write: {}}\n  a: {write: {}, on_error: repiar}", edge+"\n- a -> repair -> end"), `5:28: there is no node "repiar" (did you mean "repair"?)`},
 		{"error outside of on_error", file("x: any", "  a: {write: {x: '${error.code}'}}", edge), `unknown name "error"`},
 		{"only an error leads on", file("", "  a: {write: {}, on_error: b}\n  b: {write: {}}", "- start -> a\n- b -> end"), `4:3: only its error leads on from node "a"; add an edge for its success`},
@@ -229,6 +234,44 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("a file without faults does not compile: %v", err)
 		}
 	})
+}
+
+func ExampleWorkflow_Spec() {
+	w, err := workflow.Load("testdata/code-review.yaml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// The router is what makes hops; here two functions stand for the servers.
+	g, err := graph.Compile(w.Spec(codeReview("low")))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in, err := w.Input(obj{"repo": "./service"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := g.Run(context.Background(), graph.RunOptions{Input: in, Definition: w.Text})
+	fmt.Println(res.Status, res.State["findings"], err)
+	// Output:
+	// completed [map[path:a.go severity:low] map[path:b.js severity:low]] <nil>
+}
+
+func ExampleWorkflow_Input() {
+	w, err := workflow.Load("testdata/code-review.yaml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in, err := w.Input(obj{"repo": "./service", "approved": "true"})
+	fmt.Println(in, err)
+	_, err = w.Input(obj{"aproved": "true"})
+	fmt.Println(err)
+	// Output:
+	// map[approved:true repo:./service] <nil>
+	// workflow "code-review" has no channel "aproved" (did you mean "approved"?)
 }
 
 func ExampleParse() {

@@ -303,6 +303,8 @@ func TestAnswersAreHeldToTheirSchema(t *testing.T) {
 		{"list of answers", "{question: q, answer: [publish, 'no', 3]}", "", `{"enum":["publish","no",3]}`},
 		{"schema", "{question: q, answer: {type: object, required: [why]}}", "", `{"required":["why"],"type":"object"}`},
 		{"of the channel", "{question: q}", `, write: {flag: "${answer}"}`, `{"type":"boolean"}`},
+		{"answers and the channel", "{question: q, answer: [true, false]}", `, write: {flag: "${answer}"}`, `{"allOf":[{"enum":[true,false]},{"type":"boolean"}]}`},
+		{"type and the channel", "{question: q, answer: boolean}", `, write: {flag: "${ answer }"}`, `{"type":"boolean"}`},
 		{"of a part of it", "{question: q}", `, write: {flag: "${answer.ok}"}`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {

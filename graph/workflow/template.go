@@ -107,7 +107,11 @@ func (p *parser) report(n *document.Node, err error) {
 		return
 	}
 	for _, e := range errs {
-		n.At(e.Path).FaultAt(e.Offset, e.Hint, "%s", e.Message)
+		at, hint := n.At(e.Path), e.Hint
+		if e.Source == "" && at.Cut() { // the ${ has no }
+			hint = "put quotes around it: # begins a comment in YAML"
+		}
+		at.FaultAt(e.Offset, hint, "%s", e.Message)
 	}
 }
 

@@ -51,6 +51,18 @@ func (n *Node) blockPosition(text string, offset int) (line, column int) {
 	return line, 1 + utf8.RuneCount(raw[:start]) + utf8.RuneCountInString(text[begin:offset])
 }
 
+// Cut reports whether a text without quotes is followed by a comment, which may
+// have been meant to belong to it.
+func (n *Node) Cut() bool {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	text, ok := n.scalar.(string)
+	if !ok || n.style&quoted != 0 {
+		return false
+	}
+	after, found := bytes.CutPrefix(n.doc.rest(n.Line, n.Column), []byte(text))
+	return found && bytes.HasPrefix(bytes.TrimLeft(after, " \t"), []byte("#"))
+}
+
 // rest returns what stands in a line from a column on.
 func (d *Document) rest(line, column int) []byte {
 	if line < 1 || line > len(d.lines) {

@@ -2,8 +2,8 @@ package expr
 
 import (
 	"errors"
-	"maps"
-	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -90,15 +90,25 @@ func (r *run) lookup(n *ast.MemberNode, base, key any) (any, error) {
 	return nil, fail(n, "", "%s is %s and has no members", r.describe(n.Node), article(base))
 }
 
+// keyHint suggests one of m's keys, which may come from anywhere: long ones and
+// those that would garble a terminal are left out.
 func keyHint(k string, m map[string]any) string {
-	keys := slices.Collect(maps.Keys(m))
-	if len(keys) > 100 {
-		return "use ?. or ?? where it may be absent"
+	const optional = "use ?. or ?? where it may be absent"
+	if len(m) == 0 {
+		return "it has no keys at all; " + optional
+	}
+	var keys []string
+	if len(m) <= 100 {
+		for key := range m {
+			if len(key) <= 40 && strings.IndexFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+				keys = append(keys, key)
+			}
+		}
 	}
 	if s := document.Hint(k, keys); s != "" {
-		return s + "; use ?. or ?? where it may be absent"
+		return s + "; " + optional
 	}
-	return "it has no keys at all; use ?. or ?? where it may be absent"
+	return optional
 }
 
 // slice evaluates x[from:to] for lists and, by characters, for text.

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -200,26 +199,15 @@ func (r *run) textual(n *ast.BinaryNode, a, b any) (any, error) {
 	case "endsWith":
 		return strings.HasSuffix(s, t), nil
 	}
-	re := r.e.pattern(n.Right)
-	if re == nil {
-		if err := r.step(64 + len(t)); err != nil {
-			return nil, err
-		}
-		var err error
-		if re, err = regexp.Compile(t); err != nil {
-			return nil, fail(n.Right, "the syntax is RE2's", "%v", err)
-		}
+	p, err := r.e.pattern(n.Right, t)
+	if err != nil {
+		return nil, fail(n.Right, "the syntax is RE2's", "%v", err)
 	}
-	return re.MatchString(s), r.step(len(s) >> 4)
-}
-
-// pattern returns the pattern that was compiled with the expression, if any.
-func (e *expression) pattern(n ast.Node) *regexp.Regexp {
-	s, ok := n.(*ast.StringNode)
-	if !ok {
-		return nil
+	// Matching visits at most every instruction at every byte.
+	if err := r.step(p.size + len(s)*p.size>>6); err != nil {
+		return nil, err
 	}
-	return e.patterns[s]
+	return p.re.MatchString(s), nil
 }
 
 // series makes the list a..b of whole numbers.

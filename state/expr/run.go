@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -18,7 +17,7 @@ type expression struct {
 	path     string
 	offset   int // of source in its string, in bytes
 	root     ast.Node
-	patterns map[*ast.StringNode]*regexp.Regexp
+	patterns map[*ast.StringNode]pattern
 	calls    map[ast.Node]call
 }
 

@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -118,12 +117,12 @@ func (v *validator) binary(n *ast.BinaryNode) {
 		v.errorf(n, "", "unknown operator %s", n.Operator)
 	case n.Operator == "matches":
 		if s, ok := n.Right.(*ast.StringNode); ok {
-			re, err := regexp.Compile(s.Value)
+			p, err := newPattern(s.Value)
 			if err != nil {
 				v.errorf(s, "the syntax is RE2's", "%v", err)
 				return
 			}
-			v.e.patterns[s] = re
+			v.e.patterns[s] = p
 		}
 	}
 }
