@@ -92,6 +92,12 @@ func (t *task) bounded(ctx context.Context, f Func, in Input) (Update, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.spec.Timeout, &TimeoutError{Node: t.Node, Timeout: t.spec.Timeout})
 	defer cancel()
+	return t.timed(ctx, f, in)
+}
+
+// timed runs f on a goroutine of its own until it returns, or until the grace
+// after its context's end is over.
+func (t *task) timed(ctx context.Context, f Func, in Input) (Update, error) {
 	type result struct {
 		u   Update
 		err error
@@ -100,10 +106,7 @@ func (t *task) bounded(ctx context.Context, f Func, in Input) (Update, error) {
 	go func() {
 		res := result{err: errGoexit}
 		defer func() { back <- res }()
-		res.err = protected(func() (err error) {
-			res.u, err = f(ctx, in)
-			return err
-		})
+		res.u, res.err = shielded(ctx, f, in)
 	}()
 	select {
 	case res := <-back:
@@ -116,9 +119,7 @@ func (t *task) bounded(ctx context.Context, f Func, in Input) (Update, error) {
 	case res := <-back:
 		return res.u, t.timedOut(ctx, res.err)
 	case <-grace.C:
-		t.mu.Lock()
-		t.journal.Drain() // nothing it still does may reach a server
-		t.mu.Unlock()
+		t.drainJournal() // nothing it still does may reach a server
 		t.run.abandoned.Add(1)
 		return Update{}, context.Cause(ctx)
 	}
@@ -134,12 +135,9 @@ func (t *task) timedOut(ctx context.Context, err error) error {
 }
 
 // inside runs f on this goroutine, under the task's claim.
-func (t *task) inside(ctx context.Context, f Func, in Input) (u Update, err error) {
+func (t *task) inside(ctx context.Context, f Func, in Input) (Update, error) {
 	t.claim.enter()
-	err = protected(func() (err error) {
-		u, err = f(ctx, in)
-		return err
-	})
+	u, err := shielded(ctx, f, in)
 	if !t.claim.leave() {
 		return Update{}, errAbandoned
 	}

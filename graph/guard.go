@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"runtime/debug"
 	"sync/atomic"
@@ -43,6 +44,16 @@ func protected(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// shielded runs a node's function and turns a panic into its error.
+func shielded(ctx context.Context, f Func, in Input) (u Update, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			u, err = Update{}, &PanicError{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return f(ctx, in)
 }
 
 // guarded runs code of a user on the executor's goroutine: its panic is an

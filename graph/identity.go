@@ -17,7 +17,9 @@ func identity(parts ...string) string {
 		b = append(b, p...)
 	}
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16])
+	var text [32]byte
+	hex.Encode(text[:], sum[:16])
+	return string(text[:])
 }
 
 // taskID is the same in every process that plans the task.

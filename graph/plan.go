@@ -27,6 +27,11 @@ type planner struct {
 	touched []int               // nodes with anything planned
 	arrived map[string][]string // of joins; copied before it is changed
 	copied  bool
+
+	// Lists of tasks, used in turn: a superstep copies what it runs, so the list
+	// before the last is free.
+	lists [2][]planned
+	turn  int
 }
 
 // planning is what led to a node so far.
@@ -236,7 +241,9 @@ func (p *planner) route(route *Route, from []string) error {
 // tasks lists what was planned, in task order, as the tasks of checkpoint seq.
 func (p *planner) tasks(seq int64) ([]planned, error) {
 	slices.Sort(p.touched)
-	var all []planned
+	p.turn = 1 - p.turn
+	clear(p.lists[p.turn])
+	all := p.lists[p.turn][:0]
 	for _, n := range p.touched {
 		t, node := &p.nodes[n], &p.r.g.nodes[n]
 		if t.triggered && node.Each == nil {
@@ -264,6 +271,7 @@ func (p *planner) tasks(seq int64) ([]planned, error) {
 			all = append(all, k)
 		}
 	}
+	p.lists[p.turn] = all
 	return all, nil
 }
 

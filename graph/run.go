@@ -40,6 +40,10 @@ type run struct {
 	folding folding
 	guard   claim // around code of users on the executor's goroutine
 
+	// unstoppable: nothing can ask for the run's end (no store, no cancellable
+	// context, no drain), so that it needs no supervision.
+	unstoppable bool
+
 	// Safe for concurrent use.
 	ctx       context.Context // ends on cancellation and with the lease
 	cancel    context.CancelCauseFunc
@@ -85,6 +89,7 @@ func (g *Graph) Run(ctx context.Context, o RunOptions) (Result, error) {
 
 func (g *Graph) newRun(ctx context.Context, o RunOptions) *run {
 	r := &run{g: g, opt: o, store: o.Store, id: o.Thread, over: make(chan struct{})}
+	r.unstoppable = o.Store == nil && o.Drain == nil && ctx.Done() == nil
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.keep, r.drop = context.WithCancel(context.WithoutCancel(ctx))
 	r.stream.on = o.OnEvent

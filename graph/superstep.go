@@ -16,6 +16,7 @@ var errSibling = errors.New("another task of the superstep failed")
 type superstep struct {
 	r     *run
 	tasks []task // in task order; never resized
+	only  [1]task
 	queue chan *task
 
 	mu      sync.Mutex
@@ -27,21 +28,22 @@ type superstep struct {
 	settled chan struct{} // closed when unsaved reaches 0; nil for a task alone
 }
 
-// prepare lays out the tasks of the checkpoint at the head and finds those that
+// prepare lays out the tasks of the checkpoint at the head and counts those that
 // are to run: without stored writes, not held by a pause, not wholly waiting.
-func (r *run) prepare() (*superstep, []*task, error) {
-	s := &superstep{r: r, tasks: make([]task, len(r.tasks))}
+func (r *run) prepare() (s *superstep, todo int, err error) {
+	s = &superstep{r: r}
+	if s.tasks = s.only[:]; len(r.tasks) > 1 {
+		s.tasks = make([]task, len(r.tasks))
+	}
 	at := place{step: r.step + 1, seq: r.seq, view: r.view}
-	todo := make([]*task, 0, len(r.tasks))
 	for i := range r.tasks {
 		t := &s.tasks[i]
 		t.planned, t.run, t.step, t.at = r.tasks[i], r, s, at
 		t.spec = &r.g.nodes[t.node]
 		if r.pending != nil {
 			if w, ok := r.pending.Pending[t.ID]; ok {
-				var err error
 				if t.out, err = r.g.restored(w); err != nil {
-					return nil, nil, err
+					return nil, 0, err
 				}
 				t.ending = finished
 				continue
@@ -49,14 +51,14 @@ func (r *run) prepare() (*superstep, []*task, error) {
 		}
 		hold, err := r.heldBack(t)
 		if err != nil {
-			return nil, nil, err
+			return nil, 0, err
 		}
 		if hold {
 			t.ending, s.blocked = waiting, true
 			continue
 		}
 		s.blocked = s.blocked || t.spec.PauseAfter
-		todo = append(todo, t)
+		todo++
 	}
 	return s, todo, nil
 }
@@ -72,46 +74,60 @@ func (r *run) round() (*superstep, error) {
 	if r.stream.on != nil {
 		r.event(Event{Kind: EventStep, Nodes: nodeNames(r.tasks)})
 	}
-	switch len(todo) {
+	s.undone, s.unsaved = todo, todo
+	switch todo {
 	case 0:
 		return s, nil
 	case 1:
-		return s, s.alone(todo[0])
+		return s, s.alone()
 	}
 	s.together(todo)
 	return s, nil
 }
 
-// alone runs a single task on the executor's goroutine, under the run's guard.
-func (s *superstep) alone(t *task) error {
-	s.undone, s.unsaved = 1, 1
-	t.claim, t.ctx = &s.r.guard, &taskContext{s.r.ctx, t}
-	if !t.execute() {
-		return errAbandoned
+// alone runs the only task that is to run on the executor's goroutine, under the
+// run's guard.
+func (s *superstep) alone() error {
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.ending != running {
+			continue
+		}
+		t.claim = &s.r.guard
+		t.within(s.r.ctx)
+		if !t.execute() {
+			return errAbandoned
+		}
+		s.end(t)
+		return nil
 	}
-	s.end(t)
 	return nil
 }
 
-// together runs tasks at once, at most RunOptions.MaxParallel of them.
-func (s *superstep) together(todo []*task) {
-	s.undone, s.unsaved, s.settled = len(todo), len(todo), make(chan struct{})
-	for _, t := range todo {
+// together runs todo tasks at once, at most RunOptions.MaxParallel of them.
+func (s *superstep) together(todo int) {
+	s.settled = make(chan struct{})
+	s.queue = make(chan *task, todo)
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.ending != running {
+			continue
+		}
 		t.claim, t.done = &t.own, make(chan struct{})
-		ctx, cancel := context.WithCancelCause(s.r.ctx)
-		t.ctx, t.cancel = &taskContext{ctx, t}, cancel
-	}
-	s.queue = make(chan *task, len(todo))
-	for _, t := range todo {
+		var ctx context.Context
+		ctx, t.cancel = context.WithCancelCause(s.r.ctx)
+		t.within(ctx)
 		s.queue <- t
 	}
 	close(s.queue)
-	for range min(len(todo), s.r.parallel()) {
+	for range min(todo, s.r.parallel()) {
 		go s.work()
 	}
 	<-s.settled
-	for _, t := range todo {
-		t.cancel(nil)
+	for i := range s.tasks {
+		if cancel := s.tasks[i].cancel; cancel != nil {
+			cancel(nil)
+		}
 	}
 }
 

@@ -18,6 +18,10 @@ type ended struct {
 // that a node which ignores the end of its context cannot hold the caller.
 func (r *run) supervise(start func() error) (Result, error) {
 	back := make(chan ended, 1)
+	if r.unstoppable {
+		r.execute(start, back)
+		return r.close(<-back)
+	}
 	go r.execute(start, back)
 	var e ended
 	select {

@@ -37,7 +37,8 @@ type task struct {
 	spec   *node
 	claim  *claim // the run's guard, or own
 	own    claim
-	ctx    context.Context
+	ctx    context.Context // inner, which knows the task
+	inner  taskContext
 	cancel context.CancelCauseFunc // nil when the task runs alone
 
 	mu      sync.Mutex
@@ -58,6 +59,12 @@ type taskKey struct{}
 type taskContext struct {
 	context.Context
 	task *task
+}
+
+// within gives the task its context.
+func (t *task) within(ctx context.Context) {
+	t.inner = taskContext{ctx, t}
+	t.ctx = &t.inner
 }
 
 func (c *taskContext) Value(key any) any {

@@ -42,9 +42,9 @@ func TestATimeoutEndsAnAttempt(t *testing.T) {
 
 func TestALongTimeoutIsHonouredByEveryLayer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := compile(t, one(graph.Node{Timeout: 48 * time.Hour, Run: func(ctx context.Context, _ graph.Input) (graph.Update, error) {
+		g := compile(t, one(graph.Node{Timeout: 5 * time.Hour, Run: func(ctx context.Context, _ graph.Input) (graph.Update, error) {
 			select {
-			case <-time.After(47 * time.Hour):
+			case <-time.After(4 * time.Hour):
 				return graph.Update{}, nil
 			case <-ctx.Done():
 				return graph.Update{}, ctx.Err()
