@@ -113,7 +113,8 @@ func (s *Series) Begin(limit int) bool {
 // Declare says what is claimed of the server, for drift.
 func (s *Series) Declare(d Declared) {
 	if *s.claim.Load() != d {
-		s.claim.Store(&d)
+		changed := d // d itself stays on the stack
+		s.claim.Store(&changed)
 	}
 }
 

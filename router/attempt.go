@@ -192,6 +192,9 @@ func (h *hop) failed(ctx context.Context, c *choice, rec *state.Record, e *CallE
 
 // outcome records how an attempt ended, even when the caller is gone.
 func (h *hop) outcome(ctx context.Context, rec state.Record, durable bool) error {
+	if !durable {
+		return h.journaled.Outcome(ctx, rec, false) // waits in memory
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
 	return h.journaled.Outcome(ctx, rec, durable)

@@ -81,7 +81,12 @@ func (w *decisionWriter) candidate(c *Candidate) {
 	w.number("health", c.Health)
 	w.name("terms")
 	w.open('{')
-	for _, term := range slices.Sorted(maps.Keys(c.Terms)) {
+	terms := make([]string, 0, 12) // on the stack
+	for term := range c.Terms {
+		terms = append(terms, term)
+	}
+	slices.Sort(terms)
+	for _, term := range terms {
 		w.number(term, c.Terms[term])
 	}
 	w.close('}')

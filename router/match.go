@@ -9,6 +9,9 @@ import (
 
 // attributesOf adds what is declared for the server as a whole.
 func attributesOf(s *Server, o *Offer, name string) []string {
+	if values, ok := o.Attributes[name]; ok {
+		return values
+	}
 	for _, key := range slices.Sorted(maps.Keys(o.Attributes)) {
 		if strings.EqualFold(key, name) {
 			return o.Attributes[key]
@@ -53,6 +56,9 @@ func words(v any) []string {
 // unmet returns the first need, by name, that an offer does not meet, for
 // people; "" when it meets all.
 func unmet(s *Server, o *Offer, need map[string]any) string {
+	if len(need) == 0 {
+		return ""
+	}
 	for _, name := range slices.Sorted(maps.Keys(need)) {
 		if meets(s, o, name, need[name]) {
 			continue

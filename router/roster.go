@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -82,7 +83,6 @@ func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Ti
 	defer r.mu.Unlock()
 	now := time.Now()
 	all = make([]*known, len(servers))
-	done := false
 	var pending []*contact
 	for i, s := range servers {
 		c := r.contact(s)
@@ -93,8 +93,8 @@ func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Ti
 			pending = append(pending, c)
 		}
 		all[i] = c.known(now)
-		done = done || enough(all[i])
 	}
+	done := len(pending) > 0 && slices.ContainsFunc(all, enough)
 	for _, c := range pending {
 		limit := r.handshake + r.grace // the handshake ends itself before
 		if done {
