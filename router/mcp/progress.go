@@ -33,11 +33,11 @@ func newProgress(k *clocks, tell func(float64, float64, string)) *progress {
 	return p
 }
 
-// report takes a report in. One that does not rise is no progress: it neither
-// sets the clock back nor is told.
+// report takes a report in. One that does not rise, or comes after the call's
+// end, is no progress: it neither sets the clock back nor is told.
 func (p *progress) report(u update) {
 	p.mu.Lock()
-	if p.begun && !(u.progress > p.last) {
+	if p.clocks.ctx.Err() != nil || p.begun && !(u.progress > p.last) {
 		p.mu.Unlock()
 		return
 	}

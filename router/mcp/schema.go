@@ -52,7 +52,7 @@ func (s *schema) compile() {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nowhere{})
 	c.UseRegexpEngine(lenientRegexp)
-	const here = "schema:/tool"
+	const here = "schema:///tool"
 	if err := c.AddResource(here, doc); err == nil {
 		s.is, err = c.Compile(here)
 		if err == nil {

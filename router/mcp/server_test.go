@@ -54,6 +54,8 @@ func playServer(role string) int {
 		return 0
 	case "stops reading":
 		return stopReading()
+	case "parent":
+		return parent()
 	case "floods":
 		return flood()
 	}
@@ -227,6 +229,9 @@ func steps(ctx context.Context, r protocol.CallToolRequest) (*protocol.CallToolR
 		mcpserver.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", map[string]any{
 			"progressToken": r.Params.Meta.ProgressToken, "progress": at, "total": 10, "message": fmt.Sprint("step ", at),
 		})
+	}
+	if stuck, _ := a["stuck"].(bool); stuck {
+		select {}
 	}
 	if hang, _ := a["hang"].(bool); hang {
 		<-ctx.Done()
