@@ -15,10 +15,11 @@ import (
 
 // template is a value of the file with expressions in it. A nil one is absent.
 type template struct {
-	tpl  *expr.Template
-	at   *document.Node
-	file string
-	typ  string // guessed, in the words of package expr
+	tpl   *expr.Template
+	names []string // that it uses
+	at    *document.Node
+	file  string
+	typ   string // guessed, in the words of package expr
 }
 
 // scope is what expressions may name besides the state.
@@ -47,7 +48,7 @@ func (p *parser) template(n *document.Node, s scope, want ...string) *template {
 		p.leaves(n, names, types)
 		return nil
 	}
-	t := &template{tpl: tpl, at: n, file: p.doc.File}
+	t := &template{tpl: tpl, names: tpl.Names(), at: n, file: p.doc.File}
 	var errs expr.Errors
 	if t.typ, errs = tpl.Check(types); len(errs) > 0 {
 		p.report(n, errs)
@@ -150,9 +151,8 @@ func (t *template) eval(ctx context.Context, e env) (any, error) {
 	if t == nil {
 		return nil, nil
 	}
-	names := t.tpl.Names()
-	vars := make(map[string]any, len(names))
-	for _, name := range names {
+	vars := make(map[string]any, len(t.names))
+	for _, name := range t.names {
 		v, ok := e.bound[name]
 		if !ok {
 			v, _ = e.view.Get(name)

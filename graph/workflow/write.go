@@ -81,7 +81,7 @@ func (p *parser) constructed(at *document.Node, text string, s scope) *template 
 		at.Fault("", "%v", err)
 		return nil
 	}
-	return &template{tpl: tpl, at: at, file: p.doc.File, typ: "any"}
+	return &template{tpl: tpl, names: tpl.Names(), at: at, file: p.doc.File, typ: "any"}
 }
 
 // channels names what is written, sorted.

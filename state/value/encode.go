@@ -1,6 +1,7 @@
 package value
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -33,12 +34,12 @@ func appendValue(dst []byte, v any, depth int) ([]byte, error) {
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10), nil
 	case float64:
-		n, err := float(v)
-		if err != nil {
-			return nil, err
-		}
-		if i, ok := n.(int64); ok {
+		if i, ok := integral(v); ok {
 			return strconv.AppendInt(dst, i, 10), nil
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			_, err := float(v)
+			return nil, err
 		}
 		return appendFloat(dst, v), nil
 	case string:

@@ -83,10 +83,18 @@ func float(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, failf("%v is no JSON number", f)
 	}
-	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
-		return int64(f), nil
+	if i, ok := integral(f); ok {
+		return i, nil
 	}
 	return f, nil
+}
+
+// integral returns a float that is an int64 as one.
+func integral(f float64) (int64, bool) {
+	if f == math.Trunc(f) && f >= -1<<63 && f < 1<<63 {
+		return int64(f), true
+	}
+	return 0, false
 }
 
 // appendFloat writes a finite, canonical float64 in the shortest form that

@@ -26,6 +26,19 @@ func Parse(data []byte) (any, error) {
 type parser struct {
 	data []byte
 	pos  int
+	keys [32]string // recently read; the objects of a list mostly have the same ones
+}
+
+// key returns raw as text, the one read before where it is the same.
+func (p *parser) key(raw []byte) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	slot := &p.keys[(uint(len(raw))*7+uint(raw[0])+uint(raw[len(raw)-1]))%uint(len(p.keys))]
+	if *slot != string(raw) {
+		*slot = string(raw)
+	}
+	return *slot
 }
 
 func (p *parser) fail(msg string) error { return &SyntaxError{Offset: p.pos, Msg: msg} }
@@ -62,7 +75,7 @@ func (p *parser) value(depth int) (any, error) {
 		}
 		return p.array(depth + 1)
 	case c == '"':
-		return p.text()
+		return p.text(false)
 	case c == '-' || c >= '0' && c <= '9':
 		return p.number()
 	case c == 't':
@@ -119,7 +132,7 @@ func (p *parser) object(depth int) (any, error) {
 		if p.peek() != '"' {
 			return nil, p.fail("a key is expected")
 		}
-		key, err := p.text()
+		key, err := p.text(true)
 		if err != nil {
 			return nil, err
 		}
@@ -144,9 +157,9 @@ func (p *parser) object(depth int) (any, error) {
 	}
 }
 
-// text reads a string; p.pos is at its opening quote. Escapes, which are rare,
-// are left to encoding/json.
-func (p *parser) text() (string, error) {
+// text reads a string, which may be a key; p.pos is at its opening quote.
+// Escapes, which are rare, are left to encoding/json.
+func (p *parser) text(key bool) (string, error) {
 	start, plain := p.pos, true
 	for i := start + 1; i < len(p.data); i++ {
 		switch c := p.data[i]; {
@@ -162,7 +175,10 @@ func (p *parser) text() (string, error) {
 				return "", p.fail("text that is not UTF-8")
 			}
 			p.pos = i + 1
-			if plain {
+			switch {
+			case plain && key:
+				return p.key(raw[1 : len(raw)-1]), nil
+			case plain:
 				return string(raw[1 : len(raw)-1]), nil
 			}
 			var s string
