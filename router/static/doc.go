@@ -1,34 +1,77 @@
 // Package static reads the servers file, junction.yaml: which MCP servers there
 // are, how to reach them, what the operator declares of them, and where threads
-// are kept.
+// are kept. JSON of the same shape, such as an MCP client's own file, loads as
+// well.
 //
-//	store: sqlite:.junction/state.db
+//	store: sqlite:.junction/state.db     # where threads are kept
 //	mcpServers:
-//	  eslint:
-//	    command: npx
+//	  eslint:                            # its name: letters, digits, . _ -
+//	    command: npx                     # looked up on PATH; ./x is beside this file
 //	    args: ["@eslint/mcp"]
+//	    env: {CI: "true"}                # the child's own; ours is not passed on
+//	    cwd: web                         # relative to this file, which is the default
 //	    offers:
 //	      - capability: code-review
 //	        tool: lint-files
-//	        attributes: {language: [javascript, typescript]}
-//	        effect: safe
+//	        attributes: {language: [javascript, typescript], review_depth: shallow}
+//	        effect: safe                 # safe, conditional or unsafe (what is unsaid)
 //	        with: {filePaths: ["${with.context.path}"]}
 //	        result: {issues: "${result.structured}"}
-//	capabilities:
+//	        probe: {filePaths: [ok.js]}  # arguments of the health check; safe tools only
+//	  billing:
+//	    url: https://billing.example/mcp
+//	    headers: {Authorization: "Bearer ${BILLING_TOKEN}"}
+//	    trust: true                      # its own effect hints count
+//	    latency_p95: 850ms               # declared; measurements override it
+//	    max_concurrent: 120              # a call beyond goes elsewhere or waits
+//	    weight: 2                        # of its share of calls; 1
+//	    offers:
+//	      - capability: charge
+//	        tool: charge
+//	        effect: conditional
+//	        key: idempotencyKey          # the argument for the key, or _meta.NAME
+//	        ledger: {name: billing, keeps: 24h}
+//	capabilities:                        # what every offer is held to, after mapping
 //	  code-review:
 //	    input:  {type: object, required: [code, language]}
 //	    output: {type: object, required: [issues]}
 //
-// A file is taken whole or not at all: [Load] reports every fault it finds at
-// once, each with its line, column and what to write instead, and returns no
-// configuration beside them. JSON of the same shape loads as well.
+// The command junction stands for the running program. The keys type and
+// disabled, which clients' files have, are read as they are meant there; a
+// disabled server is left out and its variables need not be set. Any other
+// unknown key is a fault.
 //
-// Environment variables expand in store, command, args, env, url and headers,
-// and nowhere else. What they held is in no error and in no String: faults
-// quote keys and variable names only.
+// # Mappings
 //
-// [Config.Discovery] follows the file while a program runs. Invariant: what it
-// shows is always one version of the file that had no fault; a later version
-// with faults is reported by Refresh and leaves the last good one in place,
-// marked stale. Servers that did not change keep their identity over versions.
+// with makes the tool's arguments of the capability's, named with; result makes
+// the capability's answer of the tool's, named result, which has structured,
+// text, content and isError. Both are templates of package expr. Without with
+// the arguments pass through; without result the structured content does, else
+// {text}.
+//
+// # Ledgers
+//
+// Servers that name the same ledger deduplicate by key together, so a call of
+// unknown outcome may be repeated at the other one. They must map arguments
+// alike and keep keys equally long. An unnamed ledger is the server's own: by
+// host and name for a command, by URL for HTTP, and by name too where
+// credentials might tell tenants of one URL apart.
+//
+// # Variables
+//
+// ${NAME} and ${NAME:-default} expand in store, discovery, command, args, env,
+// url and headers, and nowhere else; $${ is a literal ${. An unset variable
+// without default is a fault. What variables held is in no fault and in no
+// String: messages quote keys and names only.
+//
+// # Invariants
+//
+// A file is taken whole or not at all: [Load] reports every fault at once, each
+// with line, column and what to write instead, and returns no configuration
+// beside them.
+//
+// [Config.Discovery] follows the file while a program runs. What it shows is
+// always one version of the file that had no fault; a later version with faults
+// is reported by Refresh and leaves the last good one in place, marked stale.
+// Servers that did not change keep their identity over versions.
 package static

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,6 +123,24 @@ capabilities:
 	}
 	if got := string(contract.Output); got != `{"type":"object"}` || contract.Capability != "code-review" {
 		t.Errorf("output contract of %q = %s", contract.Capability, got)
+	}
+}
+
+// What the package documentation shows is a file that loads.
+func TestTheDocumentedFileLoads(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(doc)) {
+		if example, ok := strings.CutPrefix(line, "//\t"); ok {
+			text.WriteString(example)
+		}
+	}
+	c := parse(t, text.String(), map[string]string{"BILLING_TOKEN": "t"})
+	if len(c.Servers) != 2 || len(c.Contracts) != 1 || c.Store == "" {
+		t.Errorf("loaded %v", c)
 	}
 }
 
