@@ -24,7 +24,7 @@
 //	    trust: true                      # its own effect hints count
 //	    latency_p95: 850ms               # declared; measurements override it
 //	    max_concurrent: 120              # a call beyond goes elsewhere or waits
-//	    weight: 2                        # of its share of calls; 1
+//	    weight: 2                        # times the share of others; 1 unless said
 //	    offers:
 //	      - capability: charge
 //	        tool: charge
@@ -59,8 +59,8 @@
 //
 // # Variables
 //
-// ${NAME} and ${NAME:-default} expand in store, discovery, command, args, env,
-// url and headers, and nowhere else; $${ is a literal ${. An unset variable
+// ${NAME} and ${NAME:-default} expand in store, command, args, env, url and
+// headers, and nowhere else; $${ is a literal ${. An unset variable
 // without default is a fault. What variables held is in no fault and in no
 // String: messages quote keys and names only.
 //
