@@ -250,6 +250,47 @@ edges: [start -> a -> b -> end]
 	}
 }
 
+func TestAResumeRunsOnlyTheItemsThatHadNotFinished(t *testing.T) {
+	broken := true
+	tl := &tools{answer: map[string]func(state.Call) (state.Answer, error){"c": func(c state.Call) (state.Answer, error) {
+		item := c.With.(obj)["item"]
+		if item == "b" && broken {
+			return state.Answer{}, errors.New("down")
+		}
+		return state.Answer{Value: obj{"seen": []any{item}}}, nil
+	}}}
+	w := parse(t, `
+workflow: w
+state: {names: array, log: {reduce: append}}
+nodes:
+  a: {each: "${names}", call: {capability: c, with: {item: "${item}"}}, write: {log: "${result.seen}"}}
+edges: [start -> a -> end]
+`)
+	store := memory.New(nil)
+	defer store.Close()
+	g := compile(t, w, tl)
+	in := obj{"names": []any{"a", "b", "c"}}
+	// One at a time, in order: the first has finished when the second fails.
+	res, err := g.Run(t.Context(), graph.RunOptions{Store: store, Thread: "t", Definition: w.Text, Input: in, MaxParallel: 1})
+	if err != nil || res.Status != state.StatusFailed || state.FailureOf(res.Err).Node != "a" {
+		t.Fatalf("%v, status %s: %v", err, res.Status, res.Err)
+	}
+	before := len(tl.made())
+	broken = false
+	res, err = g.Resume(t.Context(), "t", graph.RunOptions{Store: store})
+	if err != nil || res.Status != state.StatusCompleted {
+		t.Fatalf("%v, status %s: %v", err, res.Status, res.Err)
+	}
+	if d := cmp.Diff([]any{"a", "b", "c"}, res.State["log"]); d != "" {
+		t.Error(d)
+	}
+	for _, c := range tl.made()[before:] {
+		if c.With.(obj)["item"] == "a" {
+			t.Error("an item that had finished was run again")
+		}
+	}
+}
+
 func TestAFailedExpressionNamesItsPlaceInTheFile(t *testing.T) {
 	tl := &tools{answer: map[string]func(state.Call) (state.Answer, error){"c": gives(obj{"items": []any{int64(1)}, "n": 1.5})}}
 	cases := []struct{ name, node, want string }{

@@ -92,6 +92,7 @@ func TestExpressions(t *testing.T) {
 		{"has(files, 5)", false}, {"get(result, 'gone')", nil}, {"get(result, 'gone', 4)", int64(4)}, {"get(nums, -1)", int64(3)}, {"null == nil", true},
 		{"result.nested == {deep: 1}", true}, {"[1, 2.0] == [1.0, 2]", true}, {"'1' == 1", false}, {"result == {}", false},
 		{`count(findings, .severity == "high")`, int64(2)}, {`count(findings, .severity == "high") > 0`, true}, {"count([true, false])", int64(1)},
+		{"count(findings, (.line ?? 0) > 3)", int64(1)}, {"count(findings, #?.line == 3)", int64(1)}, {"map(findings, get(#, 'line', 0))", []any{int64(3), int64(9), int64(0)}},
 		{"all(nums, # > 0)", true}, {"any(nums, # > 2.9)", true}, {"none(nums, # > 5)", true}, {"one(nums, # == 1)", true},
 		{"filter(nums, # == 3)", []any{int64(3), int64(3)}}, {"map(files, .path)", []any{"b.go", "a.go"}}, {"map(nums, #index)", []any{int64(0), int64(1), int64(2), int64(3)}},
 		{"files | map(.size) | sum()", int64(3)}, {"sum(files, .size)", int64(3)}, {"sum(empty)", int64(0)}, {"find(files, .size == 1).path", "a.go"},
@@ -130,6 +131,7 @@ func TestExpressions(t *testing.T) {
 func TestWhatIsNotThereOrDoesNotFitIsAnErrorThatNamesIt(t *testing.T) {
 	cases := []struct{ text, want string }{
 		{"result.isues", `result has no key "isues" (did you mean "issues"?; use ?. or ?? where it may be absent)`},
+		{`result["\x1b[31m"]`, `result has no key "\x1b[31m"`},
 		{"result.nested.dep", `result.nested has no key "dep"`},
 		{"count(findings, .line > 3)", `findings[2] has no key "line" (known: severity; use ?. or ??`},
 		{"map(files, {map(findings, .line)})", `findings[2] has no key "line"`},

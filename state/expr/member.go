@@ -2,6 +2,7 @@ package expr
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -69,7 +70,7 @@ func (r *run) lookup(n *ast.MemberNode, base, key any) (any, error) {
 		}
 		v, ok := b[k]
 		if !ok {
-			return nil, &evalError{at: at, missing: true, msg: r.describe(n.Node) + ` has no key "` + brief(k) + `"`, hint: keyHint(k, b)}
+			return nil, &evalError{at: at, missing: true, msg: r.describe(n.Node) + " has no key " + strconv.Quote(brief(k)), hint: keyHint(k, b)}
 		}
 		return v, nil
 	case []any:
