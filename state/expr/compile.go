@@ -118,7 +118,7 @@ func (c *compiler) text(s, path string) part {
 func (c *compiler) expression(source, path string, offset int) part {
 	e := &expression{
 		source: source, path: path, offset: offset,
-		patterns: map[*ast.StringNode]pattern{}, calls: map[ast.Node]call{},
+		patterns: map[*ast.StringNode]pattern{}, fractions: map[*ast.FloatNode]any{}, calls: map[ast.Node]call{},
 	}
 	if len(source) > MaxSource {
 		c.errs = append(c.errs, e.errorf(0, "", "the expression has %d bytes; at most %d are read", len(source), MaxSource))

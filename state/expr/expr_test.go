@@ -79,7 +79,7 @@ func TestExpressions(t *testing.T) {
 	}{
 		{"big + 1", int64(9007199254740994)}, {"big == 9007199254740992", false}, {"big > 9007199254740992.0", true},
 		{"7 / 2", 3.5}, {"6 / 2", int64(3)}, {"7 % 3", int64(1)}, {"-7 % 3", int64(-1)}, {"2 ** 62", int64(1) << 62}, {"2 ** -1", 0.5},
-		{"half + half", int64(1)}, {"0.1 + 0.2 > 0.3", true}, {"1 < 1.5", true}, {"-1 < -0.5", true}, {"2 > 1.5", true}, {"1.0 == 1", true},
+		{"half + half", int64(1)}, {"0.1 + 0.2 > 0.3", true}, {"1 < 1.5", true}, {"-1 < -0.5", true}, {"2 > 1.5", true}, {"1.0 == 1", true}, {"9007199254740993.0 == big", true}, {".5 + 1.", 1.5},
 		{"not yes", false}, {"yes and n > 3", true}, {"yes || none.x", true}, {"n > 3 ? 'a' : 'b'", "a"}, {"if n > 9 {1} else {2}", int64(2)},
 		{"let x = n * 2; x + 1", int64(15)}, {"1..4", []any{int64(1), int64(2), int64(3), int64(4)}}, {"3..1", []any{}},
 		{"'a' + 'b'", "ab"}, {"'b' > 'a'", true}, {"text contains 'wör'", true}, {"repo matches '^[.]$'", true}, {"repo matches repo", true},
@@ -229,6 +229,7 @@ func TestWhatTheLanguageDoesNotHaveIsRefusedWhenCompiled(t *testing.T) {
 		{"${'}", "the ${ has no }"},
 		{"${repo = 1}", "compare with =="},
 		{"${count}", "count(…) is a function"},
+		{"${3.14159265358979323846}", "cannot be kept exactly"},
 		{"${repo +}", "not an expression: it ends too early"},
 		{"${" + strings.Repeat("1+", 2000) + "1}", "maximum allowed nodes"},
 		{"${" + strings.Repeat(" ", expr.MaxSource) + "1}", "at most 16384 are read"},

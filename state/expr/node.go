@@ -19,6 +19,9 @@ func (r *run) node(n ast.Node) (any, error) {
 	case *ast.IntegerNode:
 		return int64(n.Value), nil
 	case *ast.FloatNode:
+		if v, ok := r.e.fractions[n]; ok {
+			return v, nil
+		}
 		return canonical(n, n.Value)
 	case *ast.BoolNode:
 		return n.Value, nil

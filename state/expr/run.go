@@ -13,12 +13,13 @@ import (
 
 // expression is one ${…}.
 type expression struct {
-	source   string
-	path     string
-	offset   int // of source in its string, in bytes
-	root     ast.Node
-	patterns map[*ast.StringNode]pattern
-	calls    map[ast.Node]call
+	source    string
+	path      string
+	offset    int // of source in its string, in bytes
+	root      ast.Node
+	patterns  map[*ast.StringNode]pattern
+	fractions map[*ast.FloatNode]any // exact values of literals
+	calls     map[ast.Node]call
 }
 
 // run is one evaluation of a template. Its budget is that of the whole.

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"junction/state/document"
+	"junction/state/value"
 )
 
 // validator finds what can be said of an expression without its values:
@@ -40,7 +42,9 @@ func (v *validator) nodes(ns ...ast.Node) {
 
 func (v *validator) node(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
+	case *ast.NilNode, *ast.IntegerNode, *ast.BoolNode, *ast.StringNode:
+	case *ast.FloatNode:
+		v.fraction(n)
 	case *ast.BytesNode:
 		v.errorf(n, "use text, with toBase64 where needed", "there are no byte strings")
 	case *ast.IdentifierNode:
@@ -85,6 +89,25 @@ func (v *validator) node(n ast.Node) {
 		}
 	default:
 		v.errorf(n, "", "this form is not known here")
+	}
+}
+
+// fraction reads a number with a point or an exponent as it is written: the
+// parser has rounded it.
+func (v *validator) fraction(n *ast.FloatNode) {
+	at, source := n.Location(), []rune(v.e.source)
+	if at.From < 0 || at.To > len(source) || at.From >= at.To {
+		return
+	}
+	text := strings.ReplaceAll(string(source[at.From:at.To]), "_", "")
+	exact, err := value.Parse([]byte(text))
+	var syntax *value.SyntaxError
+	switch {
+	case errors.As(err, &syntax): // .5 and 1. are no JSON, and short
+	case err != nil:
+		v.errorf(n, "", "%v", err)
+	default:
+		v.e.fractions[n] = exact
 	}
 }
 
