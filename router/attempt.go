@@ -26,6 +26,10 @@ func (h *hop) attempt(ctx context.Context, c *choice) (state.Answer, *CallError,
 		return state.Answer{}, nil, err
 	}
 	durable := rec.Effect != state.Safe
+	if err := h.keepSession(ctx, c); err != nil {
+		h.release(c, health.Ignored, 0)
+		return state.Answer{}, nil, err
+	}
 	if err := h.intend(ctx, rec, durable); err != nil {
 		h.release(c, health.Ignored, 0)
 		return state.Answer{}, nil, err
@@ -166,7 +170,7 @@ func (h *hop) succeed(ctx context.Context, c *choice, rec *state.Record, result 
 		return state.Answer{}, err
 	}
 	if h.call.Session == "thread" && !h.alone {
-		h.r.pins.set(h.pin(), rec.Server)
+		h.r.pins.add(h.pin(), rec.Server)
 	}
 	return state.Answer{
 		Value: v, IsError: result.IsError, Hop: h.id(), Server: rec.Server, Endpoint: rec.Endpoint,
@@ -177,6 +181,9 @@ func (h *hop) succeed(ctx context.Context, c *choice, rec *state.Record, result 
 // failed records a failure and what follows from it for other hops.
 func (h *hop) failed(ctx context.Context, c *choice, rec *state.Record, e *CallError, durable bool) error {
 	rec.Status, rec.Execution, rec.Code, rec.Message = statusOf(e), executionOf(e), string(e.Code), messageOf(e)
+	if inProgress(e) {
+		rec.Execution = state.Unknown // an earlier request under the key may still execute
+	}
 	now := time.Now()
 	if e.RetryAfter > 0 {
 		c.entry.series.Rest(now, now.Add(e.RetryAfter))

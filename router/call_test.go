@@ -221,6 +221,40 @@ func TestASessionOfTheThreadStaysWithItsServer(t *testing.T) {
 	})
 }
 
+// sessionBook is a ledgerBook that keeps sessions too.
+type sessionBook struct {
+	ledgerBook
+	state.SessionStore
+	put []state.Session
+	err error
+}
+
+func (b *sessionBook) PutSession(_ context.Context, _ state.Lease, s state.Session) error {
+	b.put = append(b.put, s)
+	return b.err
+}
+
+func TestASessionBecomesPartOfTheThreadsStateOnce(t *testing.T) {
+	f := newFleet().add("a", nil)
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book := &sessionBook{}
+		j := state.NewJournal(state.Scope{Thread: "t", Task: "k"}, state.JournalOptions{Store: book, Lease: func() state.Lease { return state.Lease{} }})
+		for range 3 {
+			if _, err := r.Do(state.WithJournal(t.Context(), j), work); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(book.put) != 1 || book.put[0].ID != "session-a" {
+			t.Errorf("kept %+v, want one session", book.put)
+		}
+		book.err = errors.New("disk full")
+		other := state.NewJournal(state.Scope{Thread: "u", Task: "k"}, state.JournalOptions{Store: book, Lease: func() state.Lease { return state.Lease{} }})
+		if _, err := r.Do(state.WithJournal(t.Context(), other), work); !errors.Is(err, book.err) || len(f.calls) != 3 {
+			t.Errorf("%v after %d calls; a session that cannot be kept stops the call", err, len(f.calls))
+		}
+	})
+}
+
 func TestAThreadWhoseServerIsGoneIsToldSo(t *testing.T) {
 	f := newFleet().add("a", nil)
 	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {

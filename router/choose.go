@@ -174,16 +174,6 @@ func (h *hop) unfitFor(e *entry, reason, detail string) {
 
 func place(e *entry) string { return e.server.ID + "\x00" + e.offer.Tool }
 
-func (h *hop) pin() pin { return pin{h.info().Thread, h.call.Capability} }
-
-// pinned is the server the thread is bound to, where the call asks for it.
-func (h *hop) pinned() string {
-	if h.call.Session != "thread" || h.journal == nil || h.alone {
-		return ""
-	}
-	return h.r.pins.get(h.pin())
-}
-
 // queue waits for a place at a saturated server, or for the end of a rest.
 func (h *hop) queue(ctx context.Context, p *pool) error {
 	begun := time.Now()

@@ -40,6 +40,7 @@ type hop struct {
 	only    string               // the server the next attempt must be made at; "": any
 
 	lock   lock
+	open   bool          // an attempt of this run may have executed, and is not safe
 	busy   int           // answers in a row that a ledger still works on the key
 	paused bool          // the back-off before the same server is over
 	queued time.Duration // waited for a place; counts against the attempt's maximum

@@ -13,7 +13,6 @@ type lock struct {
 	name    string // of the ledger; "": none
 	keeps   time.Duration
 	since   time.Time      // of the first unknown intent
-	reach   time.Time      // when this run began to look for the ledger; zero: at since
 	args    string         // hash of the tool's arguments, where this run sent them
 	unknown []state.Record // attempts that may have executed, oldest first
 }
@@ -29,12 +28,11 @@ func (l *lock) add(rec state.Record, args string) {
 }
 
 // patience is the end of the time within which the ledger must be reached.
-func (l *lock) patience(maximum time.Duration) time.Time {
-	if !l.reach.IsZero() {
-		return l.reach.Add(maximum)
-	}
-	return l.since.Add(maximum)
-}
+func (l *lock) patience(maximum time.Duration) time.Time { return l.since.Add(maximum) }
+
+// last is the attempt a person is asked about: all of them went out under one
+// key, so one answer settles them.
+func (l *lock) last() []state.Record { return l.unknown[len(l.unknown)-1:] }
 
 // forgotten reports that the ledger may have dropped the key.
 func (l *lock) forgotten(now time.Time) bool { return l.held() && now.Sub(l.since) >= l.keeps }

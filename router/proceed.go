@@ -24,8 +24,9 @@ func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
 		return err
 	}
 	id, rec := c.entry.server.ID, h.record
-	open := executionOf(e) != state.NotExecuted && rec.Effect == state.Conditional
-	if inProgress(e) {
+	open := rec.Execution != state.NotExecuted && rec.Effect == state.Conditional
+	h.open = h.open || rec.Execution != state.NotExecuted && rec.Effect != state.Safe
+	if rec.Effect == state.Conditional && inProgress(e) {
 		return h.awaitLedger(ctx, id, c)
 	}
 	h.busy = 0
@@ -52,7 +53,7 @@ func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
 		}
 	}
 	if h.lock.forgotten(time.Now()) {
-		return &unsettled{h.lock.unknown}
+		return &unsettled{h.lock.last()}
 	}
 	if h.lock.held() && !open && time.Now().Before(h.lock.patience(h.max)) {
 		h.made-- // the ledger was not reached: that is waited for, not counted
@@ -71,7 +72,7 @@ func (h *hop) awaitLedger(ctx context.Context, id string, c *choice) error {
 		h.lock.add(*h.record, c.argsHash)
 	}
 	if !time.Now().Before(h.lock.patience(h.max)) || h.lock.forgotten(time.Now()) {
-		return &unsettled{h.lock.unknown}
+		return &unsettled{h.lock.last()}
 	}
 	h.made--
 	h.busy++
@@ -112,7 +113,7 @@ func (h *hop) settle(ctx context.Context, err error) (a state.Answer, settled bo
 	}
 	_, nowhere := errors.AsType[*NoCandidateError](err)
 	if nowhere && h.lock.held() {
-		return h.ask(ctx, h.lock.unknown) // the ledger cannot be reached: as unsafe
+		return h.ask(ctx, h.lock.last()) // the ledger cannot be reached: as unsafe
 	}
 	if errors.Is(err, state.ErrDraining) || ctx.Err() != nil {
 		return state.Answer{}, false, err // not failed: it runs again when resumed
@@ -129,7 +130,7 @@ func (h *hop) settle(ctx context.Context, err error) (a state.Answer, settled bo
 // finish closes the round with a final record, so that the next run of the node
 // makes fresh attempts. A round with an unknown outcome stays open.
 func (h *hop) finish(ctx context.Context, err error) error {
-	if h.lock.held() {
+	if h.lock.held() || h.open {
 		return nil
 	}
 	if h.record != nil {

@@ -39,10 +39,9 @@ func (h *hop) settlePrior(ctx context.Context) (a state.Answer, settled bool, er
 			h.lock.add(rec, "")
 		}
 		if !h.lock.forgotten(time.Now()) {
-			// The maximum for reaching the ledger runs anew in this process.
-			h.lock.reach = time.Now()
 			return a, false, nil
 		}
+		unknown = h.lock.last()
 	}
 	return h.ask(ctx, unknown)
 }
@@ -99,7 +98,7 @@ func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, 
 				Err: fmt.Errorf("the answer %q is none of happened, again, abandon", v.Choice)}
 		}
 	}
-	h.lock = lock{}
+	h.lock, h.open = lock{}, false
 	h.made, h.tried, h.refreshed, h.paused = 0, map[string]bool{}, false, true
 	return a, false, nil
 }

@@ -28,10 +28,11 @@ type Router struct {
 	roster  *roster
 	budget  *budget
 	schemas schemas
-	pins    pins
-	freed   broadcast     // a place at a server came free
-	drawn   atomic.Uint64 // decisions made outside of a hop
-	noticed atomic.Uint64 // version of the snapshot that the tracker and the roster know
+	pins    recent[pin, string]           // which server a thread's session is with
+	kept    recent[usedBy, state.Session] // sessions that are part of a thread's state
+	freed   broadcast                     // a place at a server came free
+	drawn   atomic.Uint64                 // decisions made outside of a hop
+	noticed atomic.Uint64                 // version of the snapshot that the tracker and the roster know
 }
 
 // New returns a router over the servers that d finds and c speaks to. A nil o
