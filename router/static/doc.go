@@ -36,10 +36,10 @@
 //	    input:  {type: object, required: [code, language]}
 //	    output: {type: object, required: [issues]}
 //
-// The command junction stands for the running program. The keys type and
-// disabled, which clients' files have, are read as they are meant there; a
-// disabled server is left out and its variables need not be set. Any other
-// unknown key is a fault.
+// The command junction stands for the running program. Clients' files also have
+// type and disabled. A type has to go with the command or url beside it, and
+// whatever it says, a url is spoken to by Streamable HTTP. A disabled server is
+// left out, and its variables need not be set. Any other key is a fault.
 //
 // # Mappings
 //
@@ -60,9 +60,9 @@
 // # Variables
 //
 // ${NAME} and ${NAME:-default} expand in store, command, args, env, url and
-// headers, and nowhere else; $${ is a literal ${. An unset variable
-// without default is a fault. What variables held is in no fault and in no
-// String: messages quote keys and names only.
+// headers, and nowhere else; $${ is a literal ${. An unset variable without
+// default is a fault. What variables held is in no fault and in no String:
+// messages quote keys and names only.
 //
 // # Invariants
 //

@@ -35,6 +35,8 @@ func TestFaultsNamePlaceAndRemedy(t *testing.T) {
 		{"no way to reach it", server("trust: true"), "3:5: nothing says how to reach this server (add command: … or url: …)"},
 		{"two ways to reach it", server("command: x\nurl: http://h/mcp"), "4:10: a server has a command or a url, not both"},
 		{"empty command", server(`command: ""`), "3:14: the command is empty"},
+		{"empty command by a variable", server("command: ${NOPE:-}"), "3:14: the command is empty"},
+		{"empty url by a variable", server("url: ${NOPE:-}"), "3:10: the URL of a server begins with"},
 		{"type against command", server("command: x\ntype: http"), "4:11: type http does not go with a command"},
 		{"type against url", server("type: stdio\nurl: http://h"), "3:11: type stdio does not go with a url"},
 		{"unknown type", server("command: x\ntype: stdoi"), `4:11: "stdoi" is none of stdio, http, streamable-http, streamableHttp, sse (did you mean "stdio"?)`},

@@ -21,11 +21,8 @@ type reader struct {
 
 func (r *reader) config(root *document.Node) *Config {
 	top := root.Mapping("store", "discovery", "mcpServers", "capabilities")
-	c := &Config{
-		Store:     r.expanded(top.Get("store")),
-		Contracts: contracts(top.Get("capabilities")),
-		prints:    map[string]string{},
-	}
+	c := &Config{Contracts: contracts(top.Get("capabilities")), prints: map[string]string{}}
+	c.Store, _ = r.expanded(top.Get("store"))
 	r.discovery(top.Get("discovery"))
 	if top.Has("mcpServers") {
 		for _, e := range top.Get("mcpServers").Mapping().Entries() {
@@ -58,13 +55,17 @@ func (r *reader) text(n *document.Node) string {
 	return n.Text()
 }
 
-// expanded returns a node's text with its environment variables replaced.
-func (r *reader) expanded(n *document.Node) string {
-	s, err := expand(r.text(n), r.env)
+// expanded returns a node's text with its environment variables replaced, and
+// whether there was nothing wrong with it.
+func (r *reader) expanded(n *document.Node) (text string, ok bool) {
+	if n == nil || n.Kind != document.Text {
+		return r.text(n), false
+	}
+	text, err := expand(n.Text(), r.env)
 	if err != nil {
 		n.Fault("", "%v", err)
 	}
-	return s
+	return text, err == nil
 }
 
 // expandedMap reads a mapping of texts; keys are as check wants them.
@@ -75,7 +76,7 @@ func (r *reader) expandedMap(n *document.Node, check func(key *document.Node, na
 	}
 	m := make(map[string]string, len(entries))
 	for _, e := range entries {
-		m[e.Key] = r.expanded(e.Node)
+		m[e.Key], _ = r.expanded(e.Node)
 		check(e.At, e.Key, m[e.Key])
 	}
 	return m

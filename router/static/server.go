@@ -91,7 +91,8 @@ func (r *reader) dial(m *document.Mapping) router.Dial {
 		Dir:     r.dir,
 	}
 	for _, n := range m.Get("args").List() {
-		d.Args = append(d.Args, r.expanded(n))
+		arg, _ := r.expanded(n)
+		d.Args = append(d.Args, arg)
 	}
 	if n := m.Get("cwd"); n != nil {
 		d.Dir = r.text(n)
@@ -135,12 +136,11 @@ func misplaced(m *document.Mapping, stdio bool) {
 // command is looked up on PATH when it is a bare name; a relative path is
 // relative to the servers file.
 func (r *reader) command(n *document.Node) string {
-	c := r.expanded(n)
+	c, ok := r.expanded(n)
 	switch {
+	case !ok:
 	case c == "":
-		if n.Kind == document.Text && n.Text() == "" {
-			n.Fault("", "the command is empty")
-		}
+		n.Fault("", "the command is empty")
 	case filepath.IsAbs(c):
 	case strings.ContainsRune(c, '/') || strings.ContainsRune(c, filepath.Separator):
 		c = filepath.Join(r.dir, filepath.FromSlash(c))
@@ -150,9 +150,9 @@ func (r *reader) command(n *document.Node) string {
 
 // address checks a URL without quoting it: it may hold a credential.
 func (r *reader) address(n *document.Node) string {
-	raw := r.expanded(n)
-	if n.Kind != document.Text || raw == "" && n.Text() != "" {
-		return raw // a fault already
+	raw, ok := r.expanded(n)
+	if !ok {
+		return ""
 	}
 	u, err := url.Parse(raw)
 	switch {

@@ -301,7 +301,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "mcpServers:\n  a: {command: x, args: [\"${A:-b}\"]}\n",
 		"mcpServers: {a: {url: \"http://h\", offers: [{capability: c, tool: t, effect: conditional, key: k, with: {x: \"${with.y}\"}}]}}",
-		"capabilities: {c: {input: {type: object}, output: true}}", "store: ${X", `{"mcpServers":{"a":{"command":"x","env":{"A":"1"}}}}`,
+		"capabilities: {c: {input: {type: object}, output: true}}", "store: ${X", "mcpServers: {a: {command: \"${B:-}\"}}", `{"mcpServers":{"a":{"command":"x","env":{"A":"1"}}}}`,
 		"mcpServers: &x {a: *x}", "capabilities: {c: {input: {$ref: \"http://h/x\"}}}",
 	} {
 		f.Add(seed)
