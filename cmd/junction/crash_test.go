@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -395,7 +396,7 @@ func closing(t testing.TB, c interface{ Close() error }) {
 // ledgerExecutions reads how often each key took effect.
 func ledgerExecutions(t *testing.T, path string) map[string]int {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?mode=ro")
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}).String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,8 @@
 // Package crash marks the points of the journal and commit protocol at which a
 // process may die. In ordinary builds a point costs nothing. Built with
 // -tags crashpoints, a process kills itself (SIGKILL) at the point named by the
-// environment variable JUNCTION_CRASH ("NAME" or "NAME:N" for the Nth passage),
+// environment variable JUNCTION_CRASH ("NAME" or "NAME:N" for the Nth passage,
+// counted from the beginning of the trace file),
 // and appends every point it passes to the file named by JUNCTION_CRASH_TRACE.
 package crash
 

@@ -115,3 +115,23 @@ func TestManyAtOnceExecuteOnce(t *testing.T) {
 		t.Errorf("%d executions", n)
 	}
 }
+
+func TestALedgerMayLieAtAPathOfAnyCharacters(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a#1", "a?b", "a%20b", "a b", "größe"} {
+		path := filepath.Join(dir, name, "ledger.db")
+		l, err := ledger.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Publish(t.Context(), "k", ledger.Publication{Text: name}); err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("the ledger lies elsewhere: %v", err)
+		}
+	}
+}
