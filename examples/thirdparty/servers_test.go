@@ -169,3 +169,49 @@ func TestAToolsOwnRefusalIsAResult(t *testing.T) {
 		t.Errorf("linting an absent file: %+v, %v", r, err)
 	}
 }
+
+func TestEveryKindOfContentArrives(t *testing.T) {
+	bothWays(t, func(t *testing.T, s *router.Server) {
+		c := client(t)
+		for _, want := range []struct {
+			tool  string
+			kinds []string
+		}{
+			{"get-tiny-image", []string{"text", "image", "text"}},
+			{"get-resource-links", []string{"text", "resource_link", "resource_link", "resource_link"}},
+			{"get-resource-reference", []string{"text", "resource", "text"}},
+		} {
+			r, err := c.Call(t.Context(), s, router.ToolCall{Tool: want.tool, Arguments: map[string]any{}, Max: time.Minute})
+			if err != nil {
+				t.Fatalf("%s: %v", want.tool, err)
+			}
+			var kinds []string
+			for _, block := range r.Content {
+				kind, _ := block.(map[string]any)["type"].(string)
+				kinds = append(kinds, kind)
+			}
+			if !slices.Equal(kinds, want.kinds) {
+				t.Errorf("%s: content %v, want %v", want.tool, kinds, want.kinds)
+			}
+		}
+	})
+}
+
+// A server run as a child sees what the servers file gives it, not what this
+// process holds.
+func TestAChildDoesNotSeeOurEnvironment(t *testing.T) {
+	installed(t)
+	t.Setenv("JUNCTION_TEST_SECRET", "hunter2")
+	s := *named(t, servers(t, nowhere(t)), "everything")
+	s.Dial.Env = map[string]string{"GIVEN": "by the file"}
+	r, err := client(t).Call(t.Context(), &s, router.ToolCall{Tool: "get-env", Arguments: map[string]any{}, Max: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Text, "by the file") || !strings.Contains(r.Text, "PATH") {
+		t.Errorf("the child lacks what it should have: %s", r.Text)
+	}
+	if strings.Contains(r.Text, "hunter2") {
+		t.Errorf("the child has what is ours: %s", r.Text)
+	}
+}
