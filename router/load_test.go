@@ -96,8 +96,15 @@ func TestWaitingForAPlaceCountsAgainstTheMaximum(t *testing.T) {
 
 func TestARejectedHopIsRecordedAsSuch(t *testing.T) {
 	f := newFleet().add("a", limited(1, time.Hour))
-	inBubble(t, f, router.Options{Saturation: -1, Idle: time.Hour, Max: time.Hour}, func(t *testing.T, r *router.Router) {
-		go r.Do(t.Context(), work)
+	inBubble(t, f, router.Options{Saturation: -1, Max: time.Minute}, func(t *testing.T, r *router.Router) {
+		var first sync.WaitGroup
+		first.Go(func() {
+			call := work
+			call.Attempts = 1
+			if _, err := r.Do(t.Context(), call); err == nil {
+				t.Error("a call that takes an hour was quicker than its clock")
+			}
+		})
 		synctest.Wait()
 		ctx, j := task{}.context(t)
 		if _, err := r.Do(ctx, work); err == nil {
@@ -106,7 +113,7 @@ func TestARejectedHopIsRecordedAsSuch(t *testing.T) {
 		if rec := j.Known()[0]; rec.Status != state.CallRejected || rec.Code != router.CodeSaturated || rec.Attempt != 0 || !rec.Final {
 			t.Errorf("%+v", rec)
 		}
-		<-time.After(time.Hour)
+		first.Wait()
 	})
 }
 

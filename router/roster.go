@@ -49,7 +49,9 @@ func newRoster(c Caller, o Options) *roster {
 }
 
 func (r *roster) close() {
+	r.mu.Lock() // so that no handshake begins after the wait did
 	r.end()
+	r.mu.Unlock()
 	r.wg.Wait()
 }
 
