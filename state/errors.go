@@ -53,10 +53,17 @@ func (e *NondeterminismError) Error() string {
 		"a node must make the same calls when it runs again; derive its arguments from the state only", e.Node, e.Hop, e.Recorded, e.Wanted)
 }
 
-// OpenHopError reports a second numbered hop begun while one is open.
-type OpenHopError struct{ Node, Open string }
+// OpenHopError reports a second numbered hop begun while one is open, or a name
+// used twice in one run of a task.
+type OpenHopError struct {
+	Node, Open string
+	Named      bool
+}
 
 func (e *OpenHopError) Error() string {
+	if e.Named {
+		return fmt.Sprintf("node %q: the name of hop %s is used twice: each hop of a task needs a name of its own (router.Key)", e.Node, e.Open)
+	}
 	return fmt.Sprintf("node %q: hop %s is still open: hops of one task run one after another; "+
 		"give each a name of its own (router.Key) to run them at once", e.Node, e.Open)
 }

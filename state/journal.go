@@ -1,16 +1,16 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
-
-	"junction/state/crash"
 )
 
 // Scope identifies a task: with a hop's name it gives the hop's identity.
@@ -73,12 +73,9 @@ type Journal struct {
 // NewJournal returns the journal of one run of a task.
 func NewJournal(s Scope, o JournalOptions) *Journal {
 	j := &Journal{scope: s, opt: o}
-	if len(o.Prior) > 0 {
-		j.known = make(map[string][]Record)
-	}
 	for _, r := range o.Prior {
 		if r.Task == s.Task {
-			j.known[r.Hop] = append(j.known[r.Hop], r)
+			j.remember(r.Clone())
 		}
 	}
 	return j
@@ -113,8 +110,12 @@ func (j *Journal) MaySend() error {
 // Begin opens a hop. fingerprint is the Hash of its canonical arguments (with
 // capability, server and tool): a record of the same identity with another
 // fingerprint is a *NondeterminismError. A numbered hop begun while one is open
-// is an *OpenHopError; after [Journal.Drain] every one fails with ErrDraining.
-// The hop must be closed.
+// is an *OpenHopError, and so is a name that this run has used; after
+// [Journal.Drain] every one fails with ErrDraining. The hop must be closed.
+//
+// A hop with a final result replays it. Else it goes on in its newest round
+// ([Hop.Prior] tells what was tried), unless that round has ended and nothing in
+// it can have taken effect: then a new round begins.
 func (j *Journal) Begin(name, fingerprint string) (*Hop, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -128,7 +129,7 @@ func (j *Journal) Begin(name, fingerprint string) (*Hop, error) {
 	} else {
 		name = "@" + name // apart from the numbers
 		if j.named[name] {
-			return nil, &OpenHopError{Node: j.scope.Node, Open: name}
+			return nil, &OpenHopError{Node: j.scope.Node, Open: name, Named: true}
 		}
 	}
 	h := &Hop{journal: j, id: HopID(j.scope, name), name: name, fingerprint: fingerprint, round: 1}
@@ -136,15 +137,8 @@ func (j *Journal) Begin(name, fingerprint string) (*Hop, error) {
 		if r.InputHash != fingerprint {
 			return nil, &NondeterminismError{Node: j.scope.Node, Hop: h.id, Recorded: r.InputHash, Wanted: fingerprint}
 		}
-		if r.Round > h.round {
-			h.round, h.prior = r.Round, nil
-		}
-		h.prior = append(h.prior, r)
 	}
-	if n := len(h.prior); n > 0 && h.prior[n-1].Final && h.prior[n-1].Status != CallSuccess {
-		h.round++
-		h.prior = nil
-	}
+	h.resume(j.known[h.id])
 	if err := j.takeOff(); err != nil {
 		return nil, err
 	}
@@ -173,7 +167,7 @@ func (j *Journal) Take() []Record {
 func (j *Journal) Return(records []Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.waiting = append(records, j.waiting...)
+	j.waiting = slices.Concat(records, j.waiting)
 }
 
 // Known returns every record of the task, of this run and of earlier ones: the
@@ -183,119 +177,73 @@ func (j *Journal) Known() []Record {
 	defer j.mu.Unlock()
 	var all []Record
 	for _, rs := range j.known {
-		all = append(all, rs...)
+		for _, r := range rs {
+			all = append(all, r.Clone())
+		}
 	}
 	SortRecords(all)
 	return all
 }
 
-// put remembers r and, when durable, stores it with everything that waits.
-func (j *Journal) put(ctx context.Context, r Record, durable bool) error {
+// intent stores r, with everything that waits, and remembers it. When it could
+// not be stored nothing may be sent: in this process it has not happened.
+func (j *Journal) intent(ctx context.Context, r Record) error {
+	if j.opt.Store != nil {
+		waiting := j.Take()
+		if err := j.opt.Store.PutRecords(ctx, j.opt.Lease(), append(slices.Clip(waiting), r)); err != nil {
+			j.Return(waiting)
+			return fmt.Errorf("journal of node %q: intent of hop %s: %w", j.scope.Node, r.Hop, err)
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.remember(r)
+	return nil
+}
+
+// outcome remembers r and stores it with everything that waits, or lets it
+// wait. It stays true when it could not be stored: then it rides in the task's
+// next store operation.
+func (j *Journal) outcome(ctx context.Context, r Record, durable bool) error {
 	j.mu.Lock()
 	j.remember(r)
-	if !durable || j.opt.Store == nil {
-		if j.opt.Store != nil {
-			j.waiting = append(j.waiting, r)
-		}
+	if j.opt.Store == nil {
 		j.mu.Unlock()
 		return nil
 	}
-	batch := append(j.waiting, r)
-	j.waiting = nil
+	j.waiting = append(j.waiting, r)
 	j.mu.Unlock()
+	if !durable {
+		return nil
+	}
+	batch := j.Take()
 	if err := j.opt.Store.PutRecords(ctx, j.opt.Lease(), batch); err != nil {
-		j.Return(batch[:len(batch)-1])
-		return fmt.Errorf("journal of node %q: %w", j.scope.Node, err)
+		j.Return(batch)
+		return fmt.Errorf("journal of node %q: outcome of hop %s: %w", j.scope.Node, r.Hop, err)
 	}
 	return nil
 }
 
-// remember replaces the record of the same round and attempt, or adds one.
+// remember replaces the record of the same round and attempt, or adds one in
+// its place. The store stamps a record that has no time; here it gets ours.
 func (j *Journal) remember(r Record) {
 	if j.known == nil {
 		j.known = make(map[string][]Record)
 	}
 	rs := j.known[r.Hop]
-	for i := range rs {
-		if rs[i].Round == r.Round && rs[i].Attempt == r.Attempt {
-			rs[i] = r
-			return
-		}
+	at, there := slices.BinarySearchFunc(rs, r, func(a, b Record) int {
+		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	if there {
+		r, _ = Merge(rs[at], r)
+		rs[at] = r
+	} else {
+		rs = slices.Insert(rs, at, r)
 	}
-	j.known[r.Hop] = append(rs, r)
-}
-
-// Hop is one routed call, seen from the journal.
-type Hop struct {
-	journal               *Journal
-	id, name, fingerprint string
-	round                 int
-	prior                 []Record
-	closed                bool
-}
-
-// ID is the hop's stable identity.
-func (h *Hop) ID() string { return h.id }
-
-// Key is the hop's idempotency key: its identity in a form servers accept (at
-// most 255 visible characters).
-func (h *Hop) Key() string { return "junction-" + h.id }
-
-// Round is the round under way, from 1.
-func (h *Hop) Round() int { return h.round }
-
-// Prior returns the attempts that an earlier run made in this round, oldest
-// first. One that is CallOpen has an unknown outcome.
-func (h *Hop) Prior() []Record { return h.prior }
-
-// Replay returns the final result of this hop, when an earlier run recorded
-// one: nothing may be sent then.
-func (h *Hop) Replay() (Record, bool) {
-	if n := len(h.prior); n > 0 && h.prior[n-1].Final && h.prior[n-1].Status == CallSuccess {
-		return h.prior[n-1], true
+	if rs[at].Started.IsZero() {
+		rs[at].Started = time.Now()
 	}
-	return Record{}, false
-}
-
-// Intent makes an attempt durable before its request leaves. Only conditional
-// and unsafe hops need it.
-func (h *Hop) Intent(ctx context.Context, r Record) error {
-	r.Status = CallOpen
-	crash.Point("hop.intent.before")
-	err := h.journal.put(ctx, h.fill(r), true)
-	crash.Point("hop.intent.after")
-	return err
-}
-
-// Outcome records how an attempt ended: at once when durable (conditional and
-// unsafe hops), else with the task's next store operation.
-func (h *Hop) Outcome(ctx context.Context, r Record, durable bool) error {
-	crash.Point("hop.outcome.before")
-	err := h.journal.put(ctx, h.fill(r), durable)
-	crash.Point("hop.outcome.after")
-	return err
-}
-
-// Close ends the hop, so that the next numbered one may begin. A second call
-// does nothing.
-func (h *Hop) Close() {
-	h.journal.mu.Lock()
-	defer h.journal.mu.Unlock()
-	if h.closed {
-		return
-	}
-	h.closed = true
-	h.journal.land()
-	if h.journal.open == h.name {
-		h.journal.open = ""
-	}
-}
-
-func (h *Hop) fill(r Record) Record {
-	s := h.journal.scope
-	r.Thread, r.Seq, r.Step, r.Task, r.Node = s.Thread, s.Seq, s.Step, s.Task, s.Node
-	r.Hop, r.Name, r.Round, r.InputHash = h.id, h.name, h.round, h.fingerprint
-	return r
+	j.known[r.Hop] = rs
 }
 
 type journalKey struct{}

@@ -1,0 +1,411 @@
+package state_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"junction/state"
+	"junction/state/memory"
+)
+
+var scope = state.Scope{Thread: "t", Lineage: "l", Seq: 1, Step: 0, Task: "task", Node: "pay"}
+
+// journaled is a task's journal on a store of its own, and the way to the next
+// run of the task: in another process, which knows what the store has.
+type journaled struct {
+	*state.Journal
+	store *memory.Store
+	lease state.Lease
+}
+
+func newJournaled(t *testing.T) *journaled {
+	t.Helper()
+	s := memory.New(nil)
+	if _, err := s.CreateThread(t.Context(), state.NewThread{ID: scope.Thread, Lineage: scope.Lineage}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Acquire(t.Context(), scope.Thread, "worker", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &journaled{store: s, lease: l}
+	j.again(nil)
+	return j
+}
+
+func (j *journaled) again(prior []state.Record) {
+	j.Journal = state.NewJournal(scope, state.JournalOptions{Store: j.store, Lease: func() state.Lease { return j.lease }, Prior: prior})
+}
+
+// stored is what the next process finds.
+func (j *journaled) stored(t *testing.T) []state.Record {
+	t.Helper()
+	snap, err := j.store.Load(t.Context(), scope.Thread, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap.Records
+}
+
+func (j *journaled) crash(t *testing.T) { t.Helper(); j.again(j.stored(t)) }
+
+func begin(t *testing.T, j *state.Journal, name string) *state.Hop {
+	t.Helper()
+	h, err := j.Begin(name, "args")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func check(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func attempt(n int, effect state.Effect) state.Record {
+	return state.Record{Attempt: n, Effect: effect}
+}
+
+func ended(r state.Record, s state.CallStatus, e state.Execution, final bool) state.Record {
+	r.Status, r.Execution, r.Final = s, e, final
+	if s == state.CallSuccess {
+		r.Result = json.RawMessage(`"done"`)
+	}
+	return r
+}
+
+func TestHopsWithoutNameAreNumberedAndRunOneAfterAnother(t *testing.T) {
+	j := newJournaled(t)
+	first := begin(t, j.Journal, "")
+	if first.ID() != state.HopID(scope, "1") {
+		t.Error("the first hop is not number 1")
+	}
+	_, err := j.Begin("", "args")
+	var open *state.OpenHopError
+	if !errors.As(err, &open) || open.Open != "1" || !strings.Contains(err.Error(), "router.Key") {
+		t.Fatalf("error is %v", err)
+	}
+	first.Close()
+	second := begin(t, j.Journal, "")
+	if second.ID() != state.HopID(scope, "2") {
+		t.Error("a refused hop took a number")
+	}
+	first.Close() // again: must not close the second
+	if _, err := j.Begin("", "args"); !errors.As(err, &open) {
+		t.Errorf("error is %v, want the second hop to be open", err)
+	}
+}
+
+func TestNamedHopsMayRunAtOnceButUseANameOnce(t *testing.T) {
+	j := newJournaled(t)
+	numbered, a, b := begin(t, j.Journal, ""), begin(t, j.Journal, "a"), begin(t, j.Journal, "1")
+	if numbered.ID() == b.ID() || a.ID() == b.ID() {
+		t.Error("hops of different names share an identity")
+	}
+	a.Close()
+	_, err := j.Begin("a", "args")
+	var open *state.OpenHopError
+	if !errors.As(err, &open) || !strings.Contains(err.Error(), "used twice") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestHopIdentityDependsOnEachPartOfItsScope(t *testing.T) {
+	base := state.HopID(scope, "1")
+	for name, change := range map[string]func(*state.Scope){
+		"thread":  func(s *state.Scope) { s.Thread = "t2" },
+		"lineage": func(s *state.Scope) { s.Lineage = "fork" },
+		"seq":     func(s *state.Scope) { s.Seq = 2 },
+		"task":    func(s *state.Scope) { s.Task = "other" },
+		"borders": func(s *state.Scope) { s.Thread, s.Lineage = "tl", "" },
+	} {
+		s := scope
+		if change(&s); state.HopID(s, "1") == base {
+			t.Errorf("%s does not change the identity", name)
+		}
+	}
+	s := scope
+	s.Step, s.Node = 9, "renamed"
+	if state.HopID(s, "1") != base {
+		t.Error("step or node change the identity")
+	}
+}
+
+func TestIntentIsDurableBeforeItReturnsAndTakesWhatWaitsWithIt(t *testing.T) {
+	j := newJournaled(t)
+	safe := begin(t, j.Journal, "")
+	check(t, safe.Outcome(t.Context(), ended(attempt(1, state.Safe), state.CallSuccess, "", true), false))
+	safe.Close()
+	if n := len(j.stored(t)); n != 0 {
+		t.Fatalf("%d records are stored, the safe outcome should wait", n)
+	}
+	pay := begin(t, j.Journal, "")
+	check(t, pay.Intent(t.Context(), attempt(1, state.Unsafe)))
+	if n := len(j.stored(t)); n != 2 {
+		t.Errorf("%d records are stored, want the intent and the outcome that waited", n)
+	}
+	if n := len(j.Take()); n != 0 {
+		t.Errorf("%d records still wait", n)
+	}
+	check(t, pay.Outcome(t.Context(), ended(attempt(1, state.Unsafe), state.CallSuccess, "", true), true))
+	for _, r := range j.stored(t) {
+		if r.Status != state.CallSuccess || r.Task != "task" || r.Node != "pay" || r.InputHash != "args" || r.Started.IsZero() {
+			t.Errorf("stored record is %+v", r)
+		}
+	}
+}
+
+func TestWhatARunLeftDecidesHowTheNextGoesOn(t *testing.T) {
+	const again, replay, unknown = "a new round", "replays", "goes on in its round"
+	for name, c := range map[string]struct {
+		left []state.Record
+		want string
+	}{
+		"nothing":                           {nil, unknown},
+		"a final result":                    {[]state.Record{ended(attempt(1, state.Unsafe), state.CallSuccess, "", true)}, replay},
+		"a final result, then a late error": {[]state.Record{ended(attempt(1, state.Safe), state.CallSuccess, "", true), ended(attempt(2, state.Safe), state.CallError, state.Unknown, false)}, replay},
+		"an error, then a final result":     {[]state.Record{ended(attempt(1, state.Conditional), state.CallError, state.NotExecuted, false), ended(attempt(2, state.Conditional), state.CallSuccess, "", true)}, replay},
+		"an intent":                         {[]state.Record{attempt(1, state.Unsafe)}, unknown},
+		"a refusal before the end":          {[]state.Record{ended(attempt(1, state.Unsafe), state.CallError, state.NotExecuted, false)}, unknown},
+		"a final refusal":                   {[]state.Record{ended(attempt(1, state.Unsafe), state.CallError, state.NotExecuted, true)}, again},
+		"a final failure of a safe hop":     {[]state.Record{ended(attempt(1, state.Safe), state.CallTimeout, state.Unknown, true)}, again},
+		"nobody to ask":                     {[]state.Record{ended(attempt(0, ""), state.CallRejected, "", true)}, again},
+		"a final unknown outcome":           {[]state.Record{ended(attempt(1, state.Unsafe), state.CallTimeout, state.Unknown, true)}, unknown},
+		"an unknown outcome, then a final refusal under the same key": {[]state.Record{
+			ended(attempt(1, state.Conditional), state.CallTimeout, state.Unknown, false), ended(attempt(2, state.Conditional), state.CallError, state.NotExecuted, true)}, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJournaled(t)
+			h := begin(t, j.Journal, "k")
+			for _, r := range c.left {
+				if r.Status == "" {
+					check(t, h.Intent(t.Context(), r))
+				} else {
+					check(t, h.Outcome(t.Context(), r, true))
+				}
+			}
+			known := j.Known()
+			for how, prior := range map[string][]state.Record{"after a crash": j.stored(t), "in the same process": known} {
+				j.again(prior)
+				h := begin(t, j.Journal, "k")
+				r, replays := h.Replay()
+				got := unknown
+				switch {
+				case replays:
+					got = replay
+				case h.Round() == 2:
+					got = again
+				}
+				if got != c.want {
+					t.Errorf("%s the hop %s, want: %s", how, got, c.want)
+				}
+				if replays && string(r.Result) != `"done"` {
+					t.Errorf("%s the result is %s", how, r.Result)
+				}
+				if c.want == unknown && len(h.Prior()) != len(c.left) || c.want == again && len(h.Prior()) != 0 {
+					t.Errorf("%s %d attempts are prior of %d", how, len(h.Prior()), len(c.left))
+				}
+				if h.Key() != "junction-"+state.HopID(scope, "@k") {
+					t.Errorf("%s the key is %s", how, h.Key())
+				}
+			}
+		})
+	}
+}
+
+func TestRoundsKeepOldAttemptsApart(t *testing.T) {
+	j := newJournaled(t)
+	for round := 1; round <= 3; round++ {
+		h := begin(t, j.Journal, "")
+		if h.Round() != round || len(h.Prior()) != 0 {
+			t.Fatalf("round is %d with %d prior attempts, want %d with none", h.Round(), len(h.Prior()), round)
+		}
+		check(t, h.Outcome(t.Context(), ended(attempt(1, state.Unsafe), state.CallError, state.NotExecuted, true), true))
+		j.crash(t)
+	}
+	if n := len(j.stored(t)); n != 3 {
+		t.Errorf("%d records are stored, want one a round", n)
+	}
+}
+
+func TestOtherArgumentsUnderARecordedHopAreRefused(t *testing.T) {
+	j := newJournaled(t)
+	check(t, begin(t, j.Journal, "").Intent(t.Context(), attempt(1, state.Unsafe)))
+	j.crash(t)
+	_, err := j.Begin("", "changed")
+	var nondeterminism *state.NondeterminismError
+	if !errors.As(err, &nondeterminism) || nondeterminism.Recorded != "args" || nondeterminism.Wanted != "changed" || nondeterminism.Node != "pay" {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestRecordsOfOtherTasksAreNotPrior(t *testing.T) {
+	r := ended(attempt(1, state.Safe), state.CallSuccess, "", true)
+	r.Hop, r.Task, r.Round, r.InputHash = state.HopID(scope, "1"), "other", 1, "args"
+	j := state.NewJournal(scope, state.JournalOptions{Prior: []state.Record{r}})
+	if _, replays := begin(t, j, "").Replay(); replays {
+		t.Error("replayed another task's record")
+	}
+}
+
+// failing is a store that refuses records until it is mended.
+type failing struct {
+	state.RecordStore
+	broken bool
+}
+
+func (f *failing) PutRecords(ctx context.Context, l state.Lease, rs []state.Record) error {
+	if f.broken {
+		return errors.New("disk on fire")
+	}
+	return f.RecordStore.PutRecords(ctx, l, rs)
+}
+
+func TestNothingIsLostWhenTheStoreFails(t *testing.T) {
+	j := newJournaled(t)
+	f := &failing{RecordStore: j.store, broken: true}
+	j.Journal = state.NewJournal(scope, state.JournalOptions{Store: f, Lease: func() state.Lease { return j.lease }})
+	safe := begin(t, j.Journal, "safe")
+	check(t, safe.Outcome(t.Context(), ended(attempt(1, state.Safe), state.CallSuccess, "", true), false))
+	unsent := begin(t, j.Journal, "unsent")
+	if err := unsent.Intent(t.Context(), attempt(1, state.Unsafe)); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		t.Fatalf("intent: error is %v", err)
+	}
+	done := begin(t, j.Journal, "done")
+	if err := done.Outcome(t.Context(), ended(attempt(1, state.Unsafe), state.CallSuccess, "", true), true); err == nil {
+		t.Fatal("outcome: no error")
+	}
+
+	j.again(j.Known()) // the node runs again in this process
+	if n := len(begin(t, j.Journal, "unsent").Prior()); n != 0 {
+		t.Error("an intent that was not stored, and so not sent, counts as an unknown outcome")
+	}
+	if _, replays := begin(t, j.Journal, "done").Replay(); !replays {
+		t.Error("an outcome is forgotten because it could not be stored")
+	}
+
+	j.Journal = state.NewJournal(scope, state.JournalOptions{Store: f, Lease: func() state.Lease { return j.lease }})
+	check(t, begin(t, j.Journal, "safe").Outcome(t.Context(), ended(attempt(1, state.Safe), state.CallSuccess, "", true), false))
+	if err := begin(t, j.Journal, "done").Outcome(t.Context(), ended(attempt(1, state.Unsafe), state.CallSuccess, "", true), true); err == nil {
+		t.Fatal("outcome: no error")
+	}
+	f.broken = false
+	check(t, begin(t, j.Journal, "next").Intent(t.Context(), attempt(1, state.Unsafe)))
+	if n := len(j.stored(t)); n != 3 {
+		t.Errorf("%d records are stored after the store was mended, want 3", n)
+	}
+}
+
+func TestTakenRecordsComeBackInOrder(t *testing.T) {
+	j := newJournaled(t)
+	put := func(name string) {
+		check(t, begin(t, j.Journal, name).Outcome(t.Context(), ended(attempt(1, state.Safe), state.CallSuccess, "", true), false))
+	}
+	put("a")
+	put("b")
+	taken := j.Take()
+	put("c")
+	j.Return(taken)
+	var names []string
+	for _, r := range j.Take() {
+		names = append(names, r.Name)
+	}
+	if got := strings.Join(names, " "); got != "@a @b @c" {
+		t.Errorf("order is %s", got)
+	}
+	if j.Take() != nil {
+		t.Error("records can be taken twice")
+	}
+}
+
+func TestJournalSharesNoMemoryWithItsCallers(t *testing.T) {
+	j := newJournaled(t)
+	result := json.RawMessage(`"done"`)
+	r := ended(attempt(1, state.Safe), state.CallSuccess, "", true)
+	r.Result = result
+	check(t, begin(t, j.Journal, "k").Outcome(t.Context(), r, false))
+	result[1] = 'X'
+	known := j.Known()
+	j.again(known)
+	known[0].Result[1] = 'X'
+	h := begin(t, j.Journal, "k")
+	got, _ := h.Replay()
+	got.Result[1] = 'X'
+	if got, _ = h.Replay(); string(got.Result) != `"done"` {
+		t.Errorf("result is %s", got.Result)
+	}
+}
+
+func TestNamedHopsAtOnceAreAllRecorded(t *testing.T) {
+	j := newJournaled(t)
+	var wg sync.WaitGroup
+	const hops = 40
+	for i := range hops {
+		wg.Go(func() {
+			h, err := j.Begin(fmt.Sprint("k", i), "args")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer h.Close()
+			effect, durable := state.Unsafe, true
+			if i%2 == 0 {
+				effect, durable = state.Safe, false
+			}
+			if durable {
+				err = h.Intent(t.Context(), attempt(1, effect))
+			}
+			if err := errors.Join(err, h.Outcome(t.Context(), ended(attempt(1, effect), state.CallSuccess, "", true), durable)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(j.stored(t)) + len(j.Take()); n != hops {
+		t.Errorf("%d records are stored or wait, want %d", n, hops)
+	}
+	if n := len(j.Known()); n != hops {
+		t.Errorf("%d records are known, want %d", n, hops)
+	}
+}
+
+func TestNothingIsSentAfterTheLeaseMayHaveRunOut(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	j := state.NewJournal(scope, state.JournalOptions{Lease: func() state.Lease { return state.Lease{Until: until} }})
+	if err := j.MaySend(); err != nil {
+		t.Errorf("within the lease: %v", err)
+	}
+	until = time.Now().Add(-time.Nanosecond)
+	if err := j.MaySend(); !errors.Is(err, state.ErrLeaseLost) {
+		t.Errorf("after it: %v", err)
+	}
+	if err := state.NewJournal(scope, state.JournalOptions{}).MaySend(); err != nil {
+		t.Errorf("without a lease: %v", err)
+	}
+}
+
+func TestQuestionWhereNobodyCanAnswerIsAnError(t *testing.T) {
+	j := state.NewJournal(scope, state.JournalOptions{})
+	if _, err := j.Ask(t.Context(), "ok", "?", nil); err == nil || !strings.Contains(err.Error(), "pay") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestJournalTravelsWithItsContext(t *testing.T) {
+	j := state.NewJournal(scope, state.JournalOptions{})
+	if got := state.JournalFrom(state.WithJournal(t.Context(), j)); got != j || got.Scope() != scope {
+		t.Error("another journal came out of the context")
+	}
+	if state.JournalFrom(t.Context()) != nil {
+		t.Error("a journal came from nowhere")
+	}
+}
