@@ -52,12 +52,15 @@ func (s *Store) Commit(ctx context.Context, c state.Commit) (state.Checkpoint, e
 		return state.Checkpoint{}, fmt.Errorf("commit thread %s: %w", c.Lease.Thread, pack.err)
 	}
 	err := s.write.run(ctx, func(x *tx) error {
-		r, err := x.thread(c.Lease.Thread)
-		if err == nil && c.WriteID != "" && c.WriteID == r.writeID {
+		r, err := x.leased(c.Lease)
+		if err != nil {
+			return err
+		}
+		if c.WriteID != "" && c.WriteID == r.writeID {
 			next, err = x.checkpoint(r) // the reply was lost, the commit was not
 			return err
 		}
-		if r, err = x.held(c.Lease); err != nil {
+		if err := r.lease.check(c.Lease, x.now); err != nil {
 			return err
 		}
 		if err := r.underway(c.Parent); err != nil {
@@ -74,7 +77,7 @@ func (s *Store) Commit(ctx context.Context, c state.Commit) (state.Checkpoint, e
 
 // commit writes what a commit adds and ends what was pending.
 func (x *tx) commit(r row, c state.Commit, next *state.Checkpoint, head headRow, pack *packer, rs []packedRecord) error {
-	parent, err := x.checkpoint(r)
+	parent, err := x.head(r)
 	if err != nil {
 		return err
 	}
@@ -87,10 +90,8 @@ func (x *tx) commit(r row, c state.Commit, next *state.Checkpoint, head headRow,
 	if err := x.putRecords(r, pack, rs); err != nil {
 		return err
 	}
-	for _, table := range []string{"writes", "interrupts", "results"} {
-		if err := x.exec(`DELETE FROM `+table+` WHERE t = ?`, r.t); err != nil {
-			return err
-		}
+	if err := x.endPending(r.t); err != nil {
+		return err
 	}
 	if err := x.putCommit(r.t, *next, head, change); err != nil {
 		return err
@@ -99,29 +100,61 @@ func (x *tx) commit(r row, c state.Commit, next *state.Checkpoint, head headRow,
 		next.Seq, next.Step, c.Status, c.WriteID, x.now.UnixNano(), r.t)
 }
 
-// checkpoint reads the head of a thread inside the transaction.
-func (x *tx) checkpoint(r row) (state.Checkpoint, error) {
+// endPending removes what the superstep under way had reached. Most have left
+// nothing: their one task's writes rode in the commit.
+func (x *tx) endPending(t int64) error {
+	var some bool
+	if err := x.queryRow(`SELECT EXISTS (SELECT 1 FROM writes WHERE t = ?1) OR EXISTS (SELECT 1 FROM interrupts WHERE t = ?1)
+		OR EXISTS (SELECT 1 FROM results WHERE t = ?1)`, []any{t}, &some); err != nil || !some {
+		return err
+	}
+	for _, table := range []string{"writes", "interrupts", "results"} {
+		if err := x.exec(`DELETE FROM `+table+` WHERE t = ?`, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head reads the column head of a thread's newest commit.
+func (x *tx) head(r row) (h headRow, err error) {
 	var text []byte
 	if err := x.queryRow(`SELECT head FROM commits WHERE id = ?`, []any{commitKey(r.t, r.head)}, &text); err != nil {
-		return state.Checkpoint{}, fmt.Errorf("thread %s: checkpoint %d: %w", r.id, r.head, err)
+		return h, fmt.Errorf("thread %s: checkpoint %d: %w", r.id, r.head, err)
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, fmt.Errorf("thread %s: checkpoint %d: %w: %w", r.id, r.head, state.ErrCorrupt, err)
+	}
+	return h, nil
+}
+
+// checkpoint reads the head of a thread inside the transaction.
+func (x *tx) checkpoint(r row) (state.Checkpoint, error) {
+	h, err := x.head(r)
+	if err != nil {
+		return state.Checkpoint{}, err
 	}
 	u := unpacker{fetch: func(hash string) ([]byte, error) {
 		return readBlob(hash, func(into ...any) error {
 			return x.queryRow(`SELECT data FROM blobs WHERE t = ? AND hash = ?`, []any{r.t, hash}, into...)
 		})
 	}}
-	return decodeHead(r.id, r.lineage, r.head, text, &u)
+	return h.checkpoint(r.id, r.lineage, r.head, &u)
 }
 
 // decodeHead turns a row's column head into the checkpoint.
 func decodeHead(id, lineage string, seq int64, text []byte, u *unpacker) (state.Checkpoint, error) {
 	var h headRow
 	if err := json.Unmarshal(text, &h); err != nil {
-		return state.Checkpoint{}, fmt.Errorf("thread %s: checkpoint %d: %w: %w", id, seq, state.ErrCorrupt, err)
+		return state.Checkpoint{}, fmt.Errorf("checkpoint %d: %w: %w", seq, state.ErrCorrupt, err)
 	}
+	return h.checkpoint(id, lineage, seq, u)
+}
+
+func (h headRow) checkpoint(id, lineage string, seq int64, u *unpacker) (state.Checkpoint, error) {
 	for i := range h.Next {
 		if err := u.in(&h.Next[i].Item); err != nil {
-			return state.Checkpoint{}, fmt.Errorf("thread %s: checkpoint %d: %w", id, seq, err)
+			return state.Checkpoint{}, fmt.Errorf("checkpoint %d: task %s: %w", seq, h.Next[i].ID, err)
 		}
 	}
 	return state.Checkpoint{

@@ -60,12 +60,18 @@ func (x *tx) thread(id string) (row, error) {
 	return r, err
 }
 
-// held reads the row of a lease's thread and checks the lease.
-func (x *tx) held(l state.Lease) (row, error) {
+// leased reads the row of a lease's thread, which is lost when there is none.
+func (x *tx) leased(l state.Lease) (row, error) {
 	r, err := x.thread(l.Thread)
 	if errors.Is(err, state.ErrNotFound) {
-		return row{}, state.LostLease(l, "the thread was deleted")
+		err = state.LostLease(l, "the thread was deleted")
 	}
+	return r, err
+}
+
+// held reads the row of a lease's thread and checks the lease.
+func (x *tx) held(l state.Lease) (row, error) {
+	r, err := x.leased(l)
 	if err != nil {
 		return row{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"junction/state/statetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func verify(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t testing.TB, path string) *sqlite.Store {
 	t.Helper()

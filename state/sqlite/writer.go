@@ -184,31 +184,35 @@ func wanted(batch []*job) bool {
 	return false
 }
 
-// execute runs each job behind a savepoint. Its error is that of the whole
-// transaction; a job's own error undoes that job alone.
+// execute runs the jobs. Its error is that of the whole transaction; a job's own
+// error undoes that job alone.
 func (w *writer) execute(jobs []*job) (answers []error, err error) {
 	answers = make([]error, len(jobs))
 	now := w.now()
 	for i, j := range jobs {
-		if err := w.exec("SAVEPOINT job"); err != nil {
-			return answers, err
-		}
-		answers[i] = j.do(&tx{w: w, now: now})
-		var k kept
-		switch {
-		case errors.As(answers[i], &k):
-			answers[i] = k.error
-		case answers[i] != nil:
-			answers[i] = translate(answers[i])
-			if err := w.exec("ROLLBACK TO job"); err != nil {
-				return answers, err
-			}
-		}
-		if err := w.exec("RELEASE job"); err != nil {
+		if answers[i], err = w.guard(j, now); err != nil {
 			return answers, err
 		}
 	}
 	return answers, nil
+}
+
+// guard runs one job behind a savepoint and returns the job's own error apart.
+func (w *writer) guard(j *job, now time.Time) (answer, err error) {
+	if err := w.exec("SAVEPOINT job"); err != nil {
+		return nil, err
+	}
+	answer = j.do(&tx{w: w, now: now})
+	var k kept
+	if errors.As(answer, &k) {
+		answer = k.error
+	} else if answer != nil {
+		answer = translate(answer)
+		if err := w.exec("ROLLBACK TO job"); err != nil {
+			return answer, err
+		}
+	}
+	return answer, w.exec("RELEASE job")
 }
 
 func (w *writer) exec(query string, args ...any) error {
