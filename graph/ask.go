@@ -45,37 +45,37 @@ func AskNamed(ctx context.Context, name string, question, schema any) (json.RawM
 	return j.Ask(ctx, name, question, schema)
 }
 
-// asking keeps the questions of one attempt of a task.
+// asking keeps the questions of one attempt of a task. An attempt that was left
+// behind keeps its own, so that it cannot speak for the one after it.
 type asking struct {
+	task  *task
+	scope string // the task's id, or its error handler's
 	mu    sync.Mutex
-	scope string // task, or its error handler
 	count int
 	open  []state.Interrupt // asked in this attempt and unanswered
 }
 
-func (a *asking) reset(scope string) {
+// waiting returns the attempt's unanswered questions.
+func (a *asking) waiting() []state.Interrupt {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.scope, a.count, a.open = scope, 0, nil
+	return a.open
 }
 
-func (a *asking) waits() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.open) > 0
-}
-
-// ask is the task's state.Ask.
-func (t *task) ask(_ context.Context, name string, question, schema any) (json.RawMessage, error) {
-	a := &t.asking
+// ask is the attempt's state.Ask.
+func (a *asking) ask(_ context.Context, name string, question, schema any) (json.RawMessage, error) {
+	t := a.task
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if name == "" {
 		a.count++
 	}
 	id := questionID(a.scope, name, a.count)
-	if known, ok := t.run.asked(id); ok && known.Answer != nil {
+	if known, ok := asked(t.at.pending, id); ok && known.Answer != nil {
 		return slices.Clone(known.Answer), nil
+	}
+	if slices.ContainsFunc(a.open, func(i state.Interrupt) bool { return i.ID == id }) {
+		return nil, &InterruptError{ID: id, Node: t.Node}
 	}
 	i := state.Interrupt{ID: id, Task: t.ID, Node: t.Node}
 	var err error
@@ -95,25 +95,24 @@ func (t *task) ask(_ context.Context, name string, question, schema any) (json.R
 }
 
 // unanswered is the fault of a node that asked and went on without an answer.
-func (t *task) unanswered() error {
-	t.asking.mu.Lock()
-	defer t.asking.mu.Unlock()
-	if len(t.asking.open) == 0 {
+func (a *asking) unanswered() error {
+	open := a.waiting()
+	if len(open) == 0 {
 		return nil
 	}
-	var ids []string
-	for _, i := range t.asking.open {
-		ids = append(ids, i.ID)
+	ids := make([]string, len(open))
+	for i := range open {
+		ids[i] = open[i].ID
 	}
 	return &UpdateError{Err: fmt.Errorf("it asked a question and went on without the answer (%s): return the error that Ask gives", strings.Join(ids, ", "))}
 }
 
-// asked finds a question of the superstep under way.
-func (r *run) asked(id string) (state.Interrupt, bool) {
-	if r.pending == nil {
+// asked finds a question that an earlier run of the superstep put.
+func asked(pending *state.Snapshot, id string) (state.Interrupt, bool) {
+	if pending == nil {
 		return state.Interrupt{}, false
 	}
-	for _, i := range r.pending.Interrupts {
+	for _, i := range pending.Interrupts {
 		if i.ID == id {
 			return i, true
 		}

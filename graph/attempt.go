@@ -11,12 +11,8 @@ import (
 
 // attempts runs the node until it succeeds, or may not be run again.
 func (t *task) attempts() (Update, error) {
-	var prior []state.Record
-	if t.run.pending != nil {
-		prior = t.run.pending.Records
-	}
+	prior := t.at.prior()
 	for n := 1; ; n++ {
-		t.asking.reset(t.ID)
 		u, err := t.attempt(t.spec.Run, t.input(), prior)
 		if err == nil || !t.again(n, err) {
 			return u, err
@@ -60,7 +56,13 @@ func (t *task) open(in Input, prior []state.Record) context.Context {
 	if in.Err != nil {
 		scope.Task = identity("handler", t.ID)
 	}
-	o := state.JournalOptions{Prior: prior, Ask: t.ask}
+	a := &t.first
+	if t.asking != nil {
+		a = new(asking)
+	}
+	a.task, a.scope = t, scope.Task
+	t.asking = a
+	o := state.JournalOptions{Prior: prior, Ask: a.ask}
 	if r.store != nil {
 		o.Store, o.Lease = r.store, r.lease.current
 	}
@@ -70,8 +72,6 @@ func (t *task) open(in Input, prior []state.Record) context.Context {
 	if t.journal != nil {
 		waits = t.journal.Take()
 		o.Prior = append(t.journal.Known(), prior...)
-	} else if in.Err != nil && r.pending != nil {
-		o.Prior = r.pending.Records
 	}
 	j := state.NewJournal(scope, o)
 	if len(waits) > 0 {

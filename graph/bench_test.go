@@ -29,7 +29,11 @@ func tenNodes(b *testing.B) *graph.Graph {
 func benchmarkStores(b *testing.B, run func(b *testing.B, store state.Store)) {
 	b.Run("none", func(b *testing.B) { run(b, nil) })
 	b.Run("memory", func(b *testing.B) { run(b, newStore(b)) })
-	_ = filepath.Join
+	b.Run("sqlite", func(b *testing.B) {
+		store := newSQLite(b, filepath.Join(b.TempDir(), "state.db"))
+		defer closeStore(b, store)
+		run(b, store)
+	})
 }
 
 func BenchmarkSuperstep(b *testing.B) {

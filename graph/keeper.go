@@ -37,7 +37,6 @@ func (r *run) takeLease(ctx context.Context) error {
 		case err == nil:
 			r.lease.held.Store(&l)
 			r.wait.Go(r.renew)
-			r.wait.Go(r.watchCancel)
 			return nil
 		case !errors.As(err, &busy) || r.opt.WaitBusy == nil:
 			return err

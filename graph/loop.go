@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 
 	"junction/state"
 )
@@ -11,8 +10,10 @@ import (
 func (r *run) loop() ended {
 	if r.store != nil {
 		if err := r.begin(); err != nil {
-			return ended{r.result(state.StatusRunning), err}
+			return r.broken(err)
 		}
+		// Only now: a request from before this resume has been cleared.
+		r.wait.Go(r.watchCancel)
 	}
 	if r.opt.Drain != nil {
 		r.wait.Go(r.watchDrain)
@@ -20,15 +21,15 @@ func (r *run) loop() ended {
 	for len(r.tasks) > 0 {
 		switch {
 		case r.ctx.Err() != nil:
-			return r.cancelled(nil)
+			return r.cancelled()
 		case r.drainRequested():
-			return r.drained(nil)
+			return r.drained()
 		case r.step >= r.g.limit:
 			return r.stop(state.StatusFailed, &RecursionError{Limit: r.g.limit, Nodes: nodeNames(r.tasks)})
 		}
 		s, err := r.round()
 		if err != nil {
-			return ended{r.result(state.StatusRunning), err}
+			return r.broken(err)
 		}
 		if e, stop := r.assess(s); stop {
 			return e
@@ -53,20 +54,20 @@ func (r *run) assess(s *superstep) (ended, bool) {
 	}
 	switch {
 	case s.broken != nil:
-		return ended{r.result(state.StatusRunning), s.broken}, true
+		return r.broken(s.broken), true
 	case s.failed != nil:
 		return r.stop(state.StatusFailed, s.failed.err), true
 	case r.ctx.Err() != nil:
-		return r.cancelled(s), true
+		return r.cancelled(), true
 	case cuts:
-		return r.drained(s), true
+		return r.drained(), true
 	case holds:
 		return r.interrupted(s, false), true
 	}
 	paused, err := r.pausedAfter(s)
 	switch {
 	case err != nil:
-		return ended{r.result(state.StatusRunning), err}, true
+		return r.broken(err), true
 	case paused:
 		return r.interrupted(s, true), true
 	}
@@ -89,13 +90,13 @@ func (r *run) advance(s *superstep) (ended, bool) {
 	case err == errAbandoned:
 		return ended{err: err}, true
 	case err != nil && r.ctx.Err() != nil:
-		return r.cancelled(s), true
+		return r.cancelled(), true
 	case err != nil:
 		return r.stop(state.StatusFailed, err), true
 	}
 	if r.store != nil {
 		if err := r.commitStep(s, f, next); err != nil {
-			return ended{r.result(state.StatusRunning), err}, true
+			return r.broken(err), true
 		}
 	}
 	r.current.Store(nil)
@@ -135,19 +136,22 @@ func (r *run) commitStep(s *superstep, f *folding, next []planned) error {
 func (r *run) completed() ended {
 	if r.store != nil && r.step == 0 {
 		if err := r.commit(state.Commit{Parent: r.seq, Step: 0, Status: state.StatusCompleted}); err != nil {
-			return ended{r.result(state.StatusRunning), err}
+			return r.broken(err)
 		}
 		r.seq++
 	}
 	return ended{result: r.result(state.StatusCompleted)}
 }
 
+// broken ends a run that could not go on, or whose end could not be recorded.
+func (r *run) broken(err error) ended { return ended{r.result(state.StatusRunning), err} }
+
 // cancelled records that the run was cut. When it was the lease that ended it,
 // nothing can be recorded and that is the error.
-func (r *run) cancelled(s *superstep) ended {
+func (r *run) cancelled() ended {
 	cause := context.Cause(r.ctx)
-	if errors.Is(cause, state.ErrLeaseLost) {
-		return ended{r.result(state.StatusRunning), cause}
+	if lost(cause) {
+		return r.broken(cause)
 	}
 	return r.stop(state.StatusCancelled, cause)
 }

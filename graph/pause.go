@@ -50,7 +50,7 @@ func (r *run) pausedAfter(s *superstep) (bool, error) {
 // pause asks a node's static interrupt once; true: it has not been passed yet.
 func (r *run) pause(t *task, when string) (bool, error) {
 	id := pauseID(r.id, r.lineage, r.seq, t.Node, when)
-	if i, ok := r.asked(id); ok {
+	if i, ok := asked(r.pending, id); ok {
 		return i.Answer == nil, nil
 	}
 	r.mu.Lock()

@@ -171,12 +171,13 @@ func (p *planner) each(n *node) ([]any, error) {
 	if err != nil {
 		return nil, &NodeError{Node: n.Name, Step: p.r.step + 1, Err: fmt.Errorf("its list of items: %w", err)}
 	}
+	fitting := make([]any, len(items))
 	for i := range items {
-		if items[i], err = fit(n.Item, items[i]); err != nil {
+		if fitting[i], err = fit(n.Item, items[i]); err != nil {
 			return nil, &NodeError{Node: n.Name, Step: p.r.step + 1, Err: &UpdateError{Err: fmt.Errorf("item %d: %w", i, err)}}
 		}
 	}
-	return items, nil
+	return fitting, nil
 }
 
 // arrive notes a predecessor at a join and plans the join's node when it was

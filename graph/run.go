@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -101,7 +102,7 @@ func (g *Graph) newRun(ctx context.Context, o RunOptions) *run {
 func (r *run) parallel() int {
 	switch {
 	case r.opt.MaxParallel < 0:
-		return int(^uint(0) >> 1)
+		return math.MaxInt
 	case r.opt.MaxParallel == 0:
 		return DefaultMaxParallel
 	}

@@ -183,7 +183,7 @@ type Result struct {
 	Status     state.Status
 	State      map[string]any    // by channel, values of the channels' types
 	Interrupts []state.Interrupt // waiting ones
-	Drained    bool              // stopped at a superstep border by Drain, resumable
+	Drained    bool              // stopped by Drain: at a superstep border, or before a hop; resumable
 	Err        error             // of a failed or cancelled run
 	Abandoned  int               // tasks that ignored the end of their context; their goroutines may live on
 	Seq        int64             // checkpoint the State is of

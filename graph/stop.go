@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"time"
 
 	"junction/state"
@@ -27,9 +28,7 @@ func (r *run) save(t *task) error {
 }
 
 func (r *run) saveQuestions(t *task) error {
-	t.asking.mu.Lock()
-	open := t.asking.open
-	t.asking.mu.Unlock()
+	open := t.asking.waiting()
 	records := t.records()
 	for _, i := range open {
 		i.Asked = r.askedAt()
@@ -72,7 +71,7 @@ func (r *run) saveHeld() error {
 // stop records that the run ends without advancing.
 func (r *run) stop(status state.Status, cause error) ended {
 	if err := r.saveHeld(); err != nil {
-		return ended{r.result(state.StatusRunning), err}
+		return r.broken(errors.Join(err, cause))
 	}
 	var f *state.Failure
 	if cause != nil {
@@ -87,7 +86,7 @@ func (r *run) stop(status state.Status, cause error) ended {
 		records = s.waitingRecords()
 	}
 	if err := r.setStatus(status, f, records); err != nil {
-		return ended{r.result(state.StatusRunning), err}
+		return r.broken(errors.Join(err, cause))
 	}
 	res := r.result(status)
 	res.Err = cause
@@ -96,7 +95,7 @@ func (r *run) stop(status state.Status, cause error) ended {
 
 // drained stops at a border, or in the middle of a superstep some of whose
 // tasks could not go on.
-func (r *run) drained(*superstep) ended {
+func (r *run) drained() ended {
 	e := r.stop(state.StatusRunning, nil)
 	e.result.Drained = e.err == nil
 	return e
@@ -107,6 +106,7 @@ func (r *run) drained(*superstep) ended {
 func (r *run) interrupted(s *superstep, folded bool) ended {
 	e := r.stop(state.StatusInterrupted, nil)
 	if folded && e.err == nil {
+		// A fault of the fold is the failure of the run that will commit it.
 		if f, err := r.fold(s.tasks); err == nil {
 			e.result.State = (&view{g: r.g, cells: f.cells}).values()
 		}

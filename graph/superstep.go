@@ -35,7 +35,7 @@ func (r *run) prepare() (s *superstep, todo int, err error) {
 	if s.tasks = s.only[:]; len(r.tasks) > 1 {
 		s.tasks = make([]task, len(r.tasks))
 	}
-	at := place{step: r.step + 1, seq: r.seq, view: r.view}
+	at := place{step: r.step + 1, seq: r.seq, view: r.view, pending: r.pending}
 	for i := range r.tasks {
 		t := &s.tasks[i]
 		t.planned, t.run, t.step, t.at = r.tasks[i], r, s, at

@@ -77,7 +77,7 @@ func (r *run) giveUp(back <-chan ended) ended {
 		if r.view == nil {
 			return ended{Result{Thread: r.id}, context.Cause(r.ctx)}
 		}
-		return r.cancelled(s)
+		return r.cancelled()
 	}
 	if s := r.current.Load(); s != nil {
 		for i := range s.tasks {

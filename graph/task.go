@@ -23,9 +23,18 @@ const (
 // place is where a task stands; a task abandoned in one superstep must not read
 // the run's own fields, which move on.
 type place struct {
-	step int   // superstep under way, from 1
-	seq  int64 // checkpoint it started from
-	view *view
+	step    int   // superstep under way, from 1
+	seq     int64 // checkpoint it started from
+	view    *view
+	pending *state.Snapshot // what an earlier run of the superstep left; nil: nothing
+}
+
+// prior is what earlier runs of the superstep recorded of their hops.
+func (p *place) prior() []state.Record {
+	if p.pending == nil {
+		return nil
+	}
+	return p.pending.Records
 }
 
 // task is one execution of a node in the superstep under way.
@@ -43,7 +52,8 @@ type task struct {
 
 	mu      sync.Mutex
 	journal *state.Journal
-	asking  asking
+	first   asking  // of the first attempt
+	asking  *asking // of the attempt under way; only the task's own goroutine changes it
 
 	ending ending
 	out    outcome
@@ -90,7 +100,7 @@ func (t *task) execute() bool {
 		return false
 	}
 	if err == nil {
-		if err = t.unanswered(); err == nil {
+		if err = t.asking.unanswered(); err == nil {
 			t.out, err = t.run.g.accept(t.spec, u)
 			t.out.handled = handled
 		}
@@ -126,7 +136,7 @@ func (t *task) classify(err error) ending {
 	switch {
 	case err == nil:
 		return finished
-	case errors.Is(err, ErrInterrupt) && t.asking.waits():
+	case errors.Is(err, ErrInterrupt) && t.asking != nil && len(t.asking.waiting()) > 0:
 		return waiting
 	case t.ctx.Err() != nil:
 		return cut
@@ -141,10 +151,9 @@ func (t *task) classify(err error) ending {
 // handle runs the node's error handler under the node's timeout. Its hops and
 // questions are apart from the node's own.
 func (t *task) handle(cause error) (Update, error) {
-	t.asking.reset(identity("handler", t.ID))
 	in := t.input()
 	in.Err = cause
-	return t.attempt(t.spec.OnError, in, nil)
+	return t.attempt(t.spec.OnError, in, t.at.prior())
 }
 
 func (t *task) input() Input {
