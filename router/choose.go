@@ -71,7 +71,7 @@ func (h *hop) draw(p *pool) (picked int, level standing, waits bool) {
 	b := ballots.Get().(*ballot)
 	defer ballots.Put(b)
 	seed := h.seedNext()
-	pick(b, p.entries, h.r.options.Score, h.r.options.Transform, seed, time.Now())
+	pick(b, p.entries, policy{h.r.options.Score, h.r.options.Transform, h.r.options.Picker}, seed, time.Now())
 	h.decision = h.r.decide(b, p, h.call.Capability, seed)
 	return b.picked, b.level, b.counts[resting]+b.counts[saturated] > 0
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"junction/health"
 	"junction/router"
 	"junction/state"
 )
@@ -287,6 +288,29 @@ func TestServersAreListedWithTheirHealthOrTheirError(t *testing.T) {
 		}
 		if h := all[0].Health[0]; h.Capability != "work" || h.Score <= 0 || h.Terms["success"] != 1 || len(all[0].Offers) != 1 {
 			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// heaviest is a policy of the user's own.
+type heaviest struct{}
+
+func (heaviest) Name() string { return "heaviest" }
+func (heaviest) Pick(weights []float64, _ uint64) (int, float64) {
+	return slices.Index(weights, slices.Max(weights)), 0
+}
+
+func TestChoiceAndScoreCanBeReplaced(t *testing.T) {
+	f := newFleet().add("a", nil).add("b", func(s *router.Server, _ *script) { s.Weight = 2 })
+	inBubble(t, f, router.Options{Picker: heaviest{}, Score: health.Linear{}, Transform: router.Excess(0)}, func(t *testing.T, r *router.Router) {
+		for range 10 {
+			d, err := r.Route(t.Context(), work)
+			if err != nil || d.Picked != "b" || d.Policy != "heaviest" || d.Score != "linear" || d.Transform != "excess" {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			if c := d.Candidates[0]; c.Health < 0.999 || c.Terms["errors"] != 0.4 {
+				t.Errorf("a server of which nothing is known scores %v from %v", c.Health, c.Terms)
+			}
 		}
 	})
 }

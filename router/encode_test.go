@@ -14,7 +14,7 @@ func TestARecordedDecisionReadsBackAsItWas(t *testing.T) {
 	word := rapid.OneOf(rapid.StringMatching(`[a-z/.-]{0,9}`), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		d := Decision{
-			Capability: word.Draw(t, "capability"), Policy: policyName, Transform: "plain", Score: word.Draw(t, "score"),
+			Capability: word.Draw(t, "capability"), Policy: "weighted-random", Transform: "plain", Score: word.Draw(t, "score"),
 			Seed: rapid.Uint64().Draw(t, "seed"), Draw: float.Draw(t, "draw"), Picked: word.Draw(t, "picked"),
 			Tool: word.Draw(t, "tool"), Candidates: []Candidate{}, Omitted: rapid.IntRange(0, 3).Draw(t, "omitted"),
 			Stale: rapid.Bool().Draw(t, "stale"),

@@ -44,7 +44,7 @@ func ExampleKey() {
 }
 
 func ExampleReplayPick() {
-	d := router.Decision{Seed: 42, Picked: "a", Candidates: []router.Candidate{
+	d := router.Decision{Policy: "weighted-random", Seed: 42, Picked: "a", Candidates: []router.Candidate{
 		{Server: "a", Weight: 0.27}, {Server: "b", Weight: 0.20}, {Server: "c", Weight: 0.13},
 	}}
 	fmt.Println(router.ReplayPick(d))

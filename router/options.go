@@ -11,6 +11,7 @@ type Options struct {
 	Seed       uint64        // of draws and of jitter; 0: a random one. Each decision records its own
 	Score      health.Score  // health.Product{}
 	Transform  Transform     // Plain
+	Picker     Picker        // WeightedRandom{}
 	Idle, Max  time.Duration // of an attempt: 30 s and 5 min; only Max set → Idle = Max
 	Attempts   int           // per hop and run: 3
 	RetryShare float64       // retries per call, worker-wide: 0.2
@@ -35,6 +36,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.Score == nil {
 		d.Score = health.Product{}
+	}
+	if d.Picker == nil {
+		d.Picker = WeightedRandom{}
 	}
 	d.Idle, d.Max = clocksOf(d.Idle, d.Max, 30*time.Second, 5*time.Minute)
 	if d.Attempts <= 0 {

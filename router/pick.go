@@ -1,7 +1,6 @@
 package router
 
 import (
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -62,9 +61,8 @@ type ballot struct {
 	scratch  []float64
 	counts   [standings]int
 	level    standing // drawn from; drawable when nobody could be
-	total    float64
-	draw     float64 // in [0, total)
-	picked   int     // index of the entry; −1 when nobody could be picked
+	draw     float64
+	picked   int // index of the entry; −1 when nobody could be picked
 }
 
 var ballots = sync.Pool{New: func() any { return new(ballot) }}
@@ -77,17 +75,24 @@ func (b *ballot) reset(n int, now time.Time) {
 	b.standing = slices.Grow(b.standing[:0], n)[:n]
 	b.scratch = slices.Grow(b.scratch[:0], n)[:n]
 	b.counts = [standings]int{}
-	b.level, b.total, b.draw, b.picked = drawable, 0, 0, -1
+	b.level, b.draw, b.picked = drawable, 0, -1
 }
 
 // matchFloor is what a server that meets no preference keeps of its weight.
 const matchFloor = 0.1
 
+// policy is how a router decides.
+type policy struct {
+	score     health.Score
+	transform Transform
+	picker    Picker
+}
+
 // pick draws one of the entries: weight = transform(score × match) × registry
 // weight × slow start × drift, among those of the best standing.
-func pick(b *ballot, entries []entry, score health.Score, t Transform, seed uint64, now time.Time) {
+func pick(b *ballot, entries []entry, by policy, seed uint64, now time.Time) {
 	b.reset(len(entries), now)
-	windows := score.Windows()
+	windows := by.score.Windows()
 	for i := range entries {
 		e := &entries[i]
 		if windows {
@@ -100,7 +105,7 @@ func pick(b *ballot, entries []entry, score health.Score, t Transform, seed uint
 		b.standing[i] = s
 		b.counts[s]++
 	}
-	score.Rate(b.members, b.scores, b.scratch)
+	by.score.Rate(b.members, b.scores, b.scratch)
 	for b.level = 0; b.level < drawable && b.counts[b.level] == 0; b.level++ {
 	}
 	if b.level == drawable {
@@ -112,11 +117,15 @@ func pick(b *ballot, entries []entry, score health.Score, t Transform, seed uint
 			b.weights[i] = b.scores[i] * entries[i].matchFactor()
 		}
 	}
-	t.apply(b.weights)
-	b.drawFrom(entries, seed)
+	by.transform.apply(b.weights)
+	b.weigh(entries)
+	b.picked, b.draw = by.picker.Pick(b.weights, seed)
 }
 
-func (b *ballot) drawFrom(entries []entry, seed uint64) {
+// weigh finishes the weights of those drawn from. Where every one is 0 nobody
+// is better than another, and all weigh the same.
+func (b *ballot) weigh(entries []entry) {
+	none := true
 	for i := range entries {
 		if b.standing[i] != b.level {
 			b.weights[i] = 0
@@ -124,26 +133,14 @@ func (b *ballot) drawFrom(entries []entry, seed uint64) {
 		}
 		m := &b.members[i]
 		b.weights[i] *= registryWeight(entries[i].server) * m.Ramp * m.Drift
-		b.total += b.weights[i]
+		none = none && !(b.weights[i] > 0)
 	}
-	if !(b.total > 0) { // every score is 0: nobody is better than another
-		b.total = 0
-		for i := range entries {
-			if b.standing[i] == b.level {
-				b.weights[i] = 1
-				b.total++
-			}
-		}
+	if !none {
+		return
 	}
-	b.draw = uniform(seed) * b.total
-	sum := 0.0
-	for i, w := range b.weights {
-		if w == 0 {
-			continue
-		}
-		b.picked = i // rounding may leave the draw past the last sum
-		if sum += w; b.draw < sum {
-			return
+	for i := range entries {
+		if b.standing[i] == b.level {
+			b.weights[i] = 1
 		}
 	}
 }
@@ -178,11 +175,4 @@ func registryWeight(s *Server) float64 {
 		return 1
 	}
 	return max(s.Weight, 0)
-}
-
-// uniform returns the number in [0, 1) that seed stands for.
-func uniform(seed uint64) float64 {
-	var p rand.PCG
-	p.Seed(seed, 0x6a756e6374696f6e)
-	return float64(p.Uint64()>>11) / (1 << 53)
 }

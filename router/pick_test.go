@@ -57,7 +57,7 @@ func TestSharesFollowTheTransform(t *testing.T) {
 			const draws = 20000
 			counts := make([]float64, 3)
 			for i := range draws {
-				pick(b, entries, c.scores, c.transform, mix(uint64(i)), time.Now())
+				pick(b, entries, policy{c.scores, c.transform, WeightedRandom{}}, mix(uint64(i)), time.Now())
 				counts[b.picked]++
 			}
 			for i, want := range c.want {
@@ -76,7 +76,7 @@ func TestPreferencesRaiseAndNeverForbid(t *testing.T) {
 	}
 	counts := make([]float64, 2)
 	for i := range 11000 {
-		pick(b, entries, fixed{1, 1}, Plain(), mix(uint64(i)), time.Now())
+		pick(b, entries, policy{fixed{1, 1}, Plain(), WeightedRandom{}}, mix(uint64(i)), time.Now())
 		counts[b.picked]++
 	}
 	if ratio := counts[0] / counts[1]; ratio < 8.5 || ratio > 11.5 {
@@ -122,7 +122,7 @@ func TestWhoIsDrawnFrom(t *testing.T) {
 			}
 			seen := map[int]bool{}
 			for i := range 200 {
-				pick(b, entries, health.Product{}, Plain(), mix(uint64(i)), now)
+				pick(b, entries, policy{health.Product{}, Plain(), WeightedRandom{}}, mix(uint64(i)), now)
 				if b.picked >= 0 {
 					seen[b.picked] = true
 				}
@@ -145,7 +145,7 @@ func TestARecordedDecisionCanBeMadeAgain(t *testing.T) {
 	for n := range recordAll + 1 {
 		p := &pool{entries: entriesOf(n)}
 		b := new(ballot)
-		pick(b, p.entries, health.Product{}, Plain(), uint64(n), time.Now())
+		pick(b, p.entries, policy{health.Product{}, Plain(), WeightedRandom{}}, uint64(n), time.Now())
 		d := r.decide(b, p, "work", uint64(n))
 		if got := ReplayPick(d); got != d.Picked {
 			t.Fatalf("%d candidates: replayed %q, picked %q", n, got, d.Picked)
@@ -161,7 +161,7 @@ func TestALargeDecisionIsRecordedInShort(t *testing.T) {
 		p.rejected = append(p.rejected, Rejection{Server: fmt.Sprint(i), Reason: []string{"need", "capability"}[i%2]})
 	}
 	b := new(ballot)
-	pick(b, p.entries, health.Product{}, Plain(), 3, time.Now())
+	pick(b, p.entries, policy{health.Product{}, Plain(), WeightedRandom{}}, 3, time.Now())
 	d := r.decide(b, p, "work", 3)
 	if len(d.Candidates) > recordHeaviest+1 || len(d.Candidates)+d.Omitted != 40 {
 		t.Errorf("%d candidates recorded and %d omitted of 40", len(d.Candidates), d.Omitted)
@@ -180,7 +180,7 @@ func TestALargeDecisionIsRecordedInShort(t *testing.T) {
 func TestADecisionNeitherAllocatesNorWaits(t *testing.T) {
 	entries, b, now := entriesOf(100), new(ballot), time.Now()
 	for _, transform := range []Transform{Plain(), Excess(0), Power(2)} {
-		n := testing.AllocsPerRun(100, func() { pick(b, entries, health.Product{}, transform, 1, now) })
+		n := testing.AllocsPerRun(100, func() { pick(b, entries, policy{health.Product{}, transform, WeightedRandom{}}, 1, now) })
 		if n != 0 {
 			t.Errorf("%s: %v allocations, want 0", transform, n)
 		}
@@ -198,7 +198,7 @@ func benchmarkPick(b *testing.B, n int) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		begun := time.Now()
-		pick(ballot, entries, health.Product{}, Plain(), mix(uint64(i)), begun)
+		pick(ballot, entries, policy{health.Product{}, Plain(), WeightedRandom{}}, mix(uint64(i)), begun)
 		if len(took) < cap(took) {
 			took = append(took, time.Since(begun))
 		}

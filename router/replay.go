@@ -12,13 +12,12 @@ const (
 	recordAll = 32
 	// recordHeaviest is how many it holds beyond that, besides the pick.
 	recordHeaviest = 8
-	policyName     = "weighted-random"
 )
 
 // decide turns a decision that was made into data.
 func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) Decision {
 	d := Decision{
-		Capability: capability, Policy: policyName, Transform: r.options.Transform.String(), Score: r.options.Score.Name(),
+		Capability: capability, Policy: r.options.Picker.Name(), Transform: r.options.Transform.String(), Score: r.options.Score.Name(),
 		Seed: seed, Draw: b.draw, Stale: p.stale,
 		Candidates: []Candidate{}, Rejected: slices.Clone(p.rejected),
 	}
@@ -95,27 +94,21 @@ func (b *ballot) reject(i int, e *entry) Rejection {
 	return rejection
 }
 
-// ReplayPick makes a recorded decision again from its weights and its draw, and
-// returns the server it leads to: the one recorded, for every decision with all
-// of its candidates (up to 32). Beyond that, and without a candidate, it
-// returns "".
+// ReplayPick makes a recorded decision again from its weights and its seed, and
+// returns the server it leads to: the one recorded, for every weighted random
+// decision with all of its candidates (up to 32). Of others, and without a
+// candidate, it returns "".
 func ReplayPick(d Decision) string {
-	if d.Omitted > 0 {
+	if d.Omitted > 0 || d.Policy != (WeightedRandom{}).Name() {
 		return ""
 	}
-	total := 0.0
-	for _, c := range d.Candidates {
-		total += c.Weight
+	weights := make([]float64, len(d.Candidates))
+	for i, c := range d.Candidates {
+		weights[i] = c.Weight
 	}
-	draw, sum, picked := uniform(d.Seed)*total, 0.0, ""
-	for _, c := range d.Candidates {
-		if c.Weight == 0 {
-			continue
-		}
-		picked = c.Server
-		if sum += c.Weight; draw < sum {
-			break
-		}
+	i, _ := WeightedRandom{}.Pick(weights, d.Seed)
+	if i < 0 {
+		return ""
 	}
-	return picked
+	return d.Candidates[i].Server
 }
