@@ -75,6 +75,8 @@ func (p *peer) lost(c *conn, e *router.CallError) bool {
 	case e.Code == router.SessionExpired:
 		p.drop(c)
 		return true
+	case e.Code == router.VersionUnsupported:
+		p.drop(c) // the next use finds the era anew
 	case e.Code == router.Transport && e.Execution == state.NotExecuted && c.http && e.HTTPStatus == 0:
 		p.refusedBy(c, e)
 	case e.Code == router.CapabilityMismatch && e.RPCCode != 0, e.Code == router.OutputInvalid:
@@ -169,7 +171,10 @@ func orEmpty(m map[string]any) map[string]any {
 func (c *conn) fitting(ctx context.Context, name string, args any) (*tool, *router.CallError) {
 	k, e := c.catalog(ctx, never)
 	if e != nil {
-		return nil, e
+		// Whatever became of the list, the tool was not called.
+		v := *e
+		v.Execution = state.NotExecuted
+		return nil, &v
 	}
 	t, fault := k.fit(name, args)
 	if fault == nil {

@@ -168,7 +168,8 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 		for _, raw := range list.Tools {
 			var w wireTool
 			if err := json.Unmarshal(raw, &w); err != nil {
-				return err
+				c.log.Warn("tool left out: it cannot be read", "error", excerpt(err.Error()))
+				continue
 			}
 			t, ok := c.newTool(&w, last)
 			if w.Name == "" || next.tools[w.Name] != nil || !ok {

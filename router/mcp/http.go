@@ -55,6 +55,9 @@ func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest
 	ctx, ex := withExchange(ctx)
 	resp, err := l.StreamableHTTP.SendRequest(ctx, req)
 	resp, failure := l.judge(ctx, ex, req, resp, err)
+	if failure != nil {
+		failure = sessionSecret(l.GetSessionId()).mask(failure)
+	}
 	l.start.observe(req.Method, resp, failure)
 	if failure != nil {
 		return nil, failure

@@ -250,6 +250,9 @@ func TestALostSessionIsMadeAnewOnceAndTheCallRepeated(t *testing.T) {
 				after.Fingerprint != before.Fingerprint {
 				t.Errorf("before %+v, after %+v", before.Session, after.Session)
 			}
+			if &before.Tools[0] != &after.Tools[0] {
+				t.Error("an unchanged tool list was parsed again")
+			}
 		})
 	}
 }
@@ -506,5 +509,55 @@ func TestAChangedAddressMeansANewConnection(t *testing.T) {
 	b, _, _ := second.saw()
 	if a != 1 || b != 1 {
 		t.Errorf("%d and %d handshakes, want one each", a, b)
+	}
+}
+
+func TestAFailedReadingOfTheToolsIsNoCallOfOne(t *testing.T) {
+	var lists atomic.Int32
+	var calls atomic.Int32
+	h := &scripted{call: func(w http.ResponseWriter, _ *http.Request, id string) {
+		calls.Add(1)
+		rpc(-32602)(w, nil, id) // makes the tools suspect
+	}}
+	s, _ := raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"tools/list"`)) && lists.Add(1) > 1 {
+			http.Error(w, "broken", 500)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	}))
+	c := newClient(t, nil)
+	for range 2 {
+		_, err := c.Call(t.Context(), s, call("echo", nil))
+		if e := callError(t, err); e.Execution != state.NotExecuted {
+			t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+		}
+	}
+	if lists.Load() != 2 || calls.Load() != 1 {
+		t.Errorf("%d lists and %d calls, want 2 and 1", lists.Load(), calls.Load())
+	}
+}
+
+func TestAPanicOfTheListenerIsAnErrorOfItsCall(t *testing.T) {
+	s, _ := httpServer(t, true, nil)
+	c := newClient(t, nil)
+	_, err := c.Call(t.Context(), s, router.ToolCall{
+		Tool: "steps", Arguments: map[string]any{"at": []any{1}, "every": 1, "hang": true}, Max: 10 * time.Second,
+		Progress: func(float64, float64, string) { panic("boom") },
+	})
+	e := callError(t, err)
+	if e.Code != router.Transport || e.Execution != state.Unknown || !strings.Contains(e.Message, "boom") {
+		t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+	}
+}
+
+func TestTheWiresSessionIdIsNotShown(t *testing.T) {
+	const wire = "wire-session-0815"
+	s, _ := raw(t, &scripted{session: wire, call: status(500, "session "+wire+" broke")})
+	_, err := newClient(t, nil).Call(t.Context(), s, call("echo", nil))
+	if e := callError(t, err); strings.Contains(e.Error(), wire) || !strings.Contains(e.Message, "[masked]") {
+		t.Error(e)
 	}
 }

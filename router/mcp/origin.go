@@ -29,6 +29,7 @@ type origin struct {
 	scheme, host string
 	headers      map[string]string
 	credentials  bool
+	secrets      secrets
 	limit        int
 	next         *http.Transport
 	base         context.Context // ends with cut
@@ -37,10 +38,11 @@ type origin struct {
 
 func newOrigin(u *url.URL, headers map[string]string, o *Options) *origin {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, Control: refuseLinkLocal}
+	d := &router.Dial{URL: u.String(), Headers: headers}
 	h := &origin{
 		scheme: u.Scheme, host: u.Host, headers: headers,
-		credentials: credentials(&router.Dial{URL: u.String(), Headers: headers}),
-		limit:       o.MaxResponseBytes,
+		credentials: credentials(d), secrets: secretsOf(d),
+		limit: o.MaxResponseBytes,
 		next: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         dialer.DialContext,
@@ -133,6 +135,8 @@ func (h *origin) record(req *http.Request, resp *http.Response, ex *exchange) (*
 		if err != nil && len(body) == 0 && req.Context().Err() != nil {
 			return nil, fmt.Errorf("the refusal could not be read: %w", err)
 		}
+		// Masked before any of it is shortened for a message.
+		body = []byte(h.secrets.replace.Replace(string(body)))
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 	} else {
 		resp.Body = &bounded{ReadCloser: resp.Body, limit: h.limit, ex: ex, events: isEventStream(resp)}

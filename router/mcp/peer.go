@@ -32,6 +32,10 @@ type peer struct {
 	conns    map[*conn]struct{} // those whose link is not stopped yet
 }
 
+// longestAsked bounds what a server's Retry-After can hold its own next
+// handshake off: no outage is for ever.
+const longestAsked = time.Hour
+
 // dialing is an attempt that callers share.
 type dialing struct {
 	done chan struct{}
@@ -134,7 +138,6 @@ func (p *peer) tooEarly(wait time.Duration) *router.CallError {
 		}
 		e.Message, e.Stderr, e.HTTPStatus = p.last.Message, p.last.Stderr, p.last.HTTPStatus
 	}
-	e.RetryAfter = wait
 	e.Message = fmt.Sprintf("not connected, next attempt in %v: %s", wait.Round(time.Millisecond), e.Message)
 	return e
 }
@@ -155,7 +158,8 @@ func (p *peer) dial(d *dialing) {
 	case e != nil:
 		p.failures++
 		p.last, now = e, Waiting
-		p.retryAt = time.Now().Add(max(e.RetryAfter, p.client.opts.Backoff.delay(p.server.Load().ID, p.failures)))
+		p.legacy = false // what failed may have been the era
+		p.retryAt = time.Now().Add(max(min(e.RetryAfter, longestAsked), p.client.opts.Backoff.delay(p.server.Load().ID, p.failures)))
 		d.err = e
 	case p.closed:
 		d.err, now = notSent(router.Transport, "the connection was closed", nil), Closed
@@ -225,14 +229,17 @@ func (p *peer) lostLocked(c *conn) {
 // refusedBy is drop for a server that no longer accepts connections.
 func (p *peer) refusedBy(c *conn, e *router.CallError) {
 	p.mu.Lock()
-	if p.live.CompareAndSwap(c, nil) {
+	was := p.live.CompareAndSwap(c, nil)
+	if was {
 		p.failures++
 		p.last, p.known = e, c.known.Load()
 		p.retryAt = time.Now().Add(p.client.opts.Backoff.delay(p.server.Load().ID, p.failures))
 	}
 	p.mu.Unlock()
 	c.retire()
-	p.tell(Waiting)
+	if was {
+		p.tell(Waiting)
+	}
 }
 
 // retire lets calls in flight finish and then ends the connection.

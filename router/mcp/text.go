@@ -102,6 +102,14 @@ func secretsOf(d *router.Dial) secrets {
 	return secrets{strings.NewReplacer(pairs...)}
 }
 
+// sessionSecret masks the wire's session id, which is a credential.
+func sessionSecret(id string) secrets {
+	if len(id) < minSecret {
+		return secrets{strings.NewReplacer()}
+	}
+	return secrets{strings.NewReplacer(id, "[masked]")}
+}
+
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED", "COOKIE"} {
