@@ -59,6 +59,24 @@
 // Its goroutine lives on until the node returns: Go cannot end it. Nodes should
 // therefore pass their context to everything that waits.
 //
+// # Typed graphs
+//
+// A struct is the state and its JSON fields are the channels. A node takes the
+// struct and returns a partial update: a struct with some of the same fields, in
+// which a nil slice, map or pointer is no write and an empty one is. Scalars are
+// pointers or [Set], because a zero could not be told from no write. [Overwrite]
+// passes a reducer by, a [Goto] field names successors. What does not fit is a
+// fault of Compile, not of a run.
+//
+// # Ways on
+//
+// A node's edges and routes are followed once when all its tasks have finished,
+// unless each of them named its successors itself. A join runs when all its
+// predecessors have arrived since it last ran, in whichever supersteps; one whose
+// predecessors do not all arrive does not run, and the thread completes without
+// it. A fan-out over no items is done at once: what follows it is planned in its
+// place.
+//
 // # Interrupts
 //
 // A node asks with [Ask] and must return the error it is given; the thread

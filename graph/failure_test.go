@@ -245,14 +245,10 @@ func TestWhatRetryRefusesRunsOnce(t *testing.T) {
 	for name, failure := range map[string]error{
 		"not wanted":     errBoom,
 		"nondeterminism": &state.NondeterminismError{Node: "r"},
-		"draining":       state.ErrDraining,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var runs int
 			retry := &graph.Retry{If: func(err error) bool { return !errors.Is(err, errBoom) }, Delay: time.Nanosecond}
-			if name == "draining" {
-				retry.If = func(err error) bool { return false }
-			}
 			g := compile(t, graph.Spec{
 				Nodes: []graph.Node{{Name: "r", Retry: retry, Run: func(context.Context, graph.Input) (graph.Update, error) {
 					runs++
