@@ -2,6 +2,7 @@ package goreview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -48,7 +49,7 @@ func (w *world) analyse(ctx context.Context, p *listed, deep bool) (*analysed, e
 	}
 	var faults []types.Error
 	conf := w.config(ctx, p, func(err error) {
-		if e, ok := err.(types.Error); ok {
+		if e := (types.Error{}); errors.As(err, &e) {
 			faults = append(faults, e)
 		}
 	})

@@ -3,6 +3,7 @@ package goreview_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -187,6 +188,23 @@ func TestATreeThatTheGoCommandRefusesIsReviewedAllTheSame(t *testing.T) {
 			expect(t, review(t, newReviewer(t, reviewer.Deep), commit(t, tt.files), "a.go"), want)
 		})
 	}
+}
+
+func TestWithoutTheGoCommandWhatNeedsNoTypesIsReviewed(t *testing.T) {
+	r := commit(t, tree{"go.mod": mod, "a.go": "package m\n\nimport \"os\"\n\nfunc F(b bool) bool {\n\tos.Exit(1)\n\treturn b || b\n}\n"})
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := t.TempDir()
+	if err := os.Symlink(git, filepath.Join(only, filepath.Base(git))); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	t.Setenv("PATH", only)
+	expect(t, review(t, newReviewer(t, reviewer.Deep), r, "a.go"),
+		"0:0 info incomplete analysed in part: these imports are not available offline: os "+
+			"(run the go command: exec: \"go\": executable file not found in $PATH)",
+		"7:9 medium bools redundant or: b || b")
 }
 
 func TestAFileThatIsNotCompiledHereHasItsSyntaxChecked(t *testing.T) {

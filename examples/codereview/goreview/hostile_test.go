@@ -20,7 +20,7 @@ func TestForeignCodeIsNotRun(t *testing.T) {
 	outside := t.TempDir()
 	ran := filepath.Join(outside, "ran")
 	trap := filepath.Join(outside, "trap")
-	if err := os.WriteFile(trap, []byte("#!/bin/sh\ntouch '"+ran+"'\nexit 1\n"), 0o700); err != nil { //nolint:gosec // it must be executable to be a trap
+	if err := os.WriteFile(trap, []byte("#!/bin/sh\ntouch '"+ran+"'\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	secret := filepath.Join(outside, "secret")

@@ -90,7 +90,7 @@ func (g *goCommand) list(ctx context.Context, dir string, patterns ...string) ([
 	var ps []*listed
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
-		if err := dec.Decode(&p); err == io.EOF {
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			return ps, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("read what go list says: %w", err)

@@ -214,7 +214,7 @@ func (p Publication) write() error {
 	if p.Path == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil { //nolint:gosec // the report is for others to read
+	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(p.Path), ".report-*")

@@ -20,7 +20,7 @@ func TestNothingTheRepositorySaysIsRun(t *testing.T) {
 	r := repotest.New(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	trap := filepath.Join(t.TempDir(), "trap.sh")
-	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $@\" >> '"+ran+"'\ncat\n"), 0o700); err != nil { //nolint:gosec // it must be executable to be a trap
+	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $@\" >> '"+ran+"'\ncat\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r.Write("a.txt", "one\n")

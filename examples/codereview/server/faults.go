@@ -28,7 +28,7 @@ type faults struct {
 }
 
 func newFaults(o Options) *faults {
-	return &faults{o: o, die: func() { os.Exit(died) }, rand: rand.New(rand.NewPCG(o.Seed, 0))} //nolint:gosec // trials are repeatable, not secret
+	return &faults{o: o, die: func() { os.Exit(died) }, rand: rand.New(rand.NewPCG(o.Seed, 0))} // repeatable, not secret
 }
 
 var errTold = errors.New("this server was told to fail")
