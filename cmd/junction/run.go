@@ -136,11 +136,11 @@ func (r *runner) drive(ctx context.Context, wf *workflow.Workflow, opt graph.Run
 	opt.Store, opt.Drain, opt.OnEvent = r.app.Store, drainOf(ctx), r.progress.Event
 	res, err := start(ctx, g, opt)
 	for err == nil && r.flags.Yes && res.Status == state.StatusInterrupted {
-		opt.Answers = yesTo(res.Interrupts)
-		if len(opt.Answers) == 0 {
+		answers := yesTo(res.Interrupts)
+		if len(answers) == 0 {
 			break
 		}
-		res, err = g.Resume(ctx, res.Thread, opt)
+		res, err = g.Resume(ctx, res.Thread, graph.RunOptions{Store: opt.Store, Drain: opt.Drain, OnEvent: opt.OnEvent, Answers: answers})
 	}
 	r.progress.Close()
 	if err != nil {

@@ -18,6 +18,9 @@ import (
 const countEnv = "JUNCTION_TEST_COUNTS"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "example-server" { // a server of the example, started by `command: junction`
+		os.Exit(run(os.Args[1:], stdio()))
+	}
 	if path := os.Getenv(countEnv); path != "" {
 		if err := serveCounting(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
