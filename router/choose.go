@@ -38,7 +38,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 		switch {
 		case picked >= 0 && (level == again || level == lastHope) && !h.paused && h.only == "":
 			h.paused = true
-			if err := h.wait(ctx, backoff(h.made, uniform(h.seedNext())), nil); err != nil {
+			if err := h.wait(ctx, backoff(len(h.attempts), uniform(h.seedNext())), nil); err != nil {
 				return nil, err
 			}
 		case picked >= 0:
@@ -57,7 +57,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 			h.refreshErr = h.r.discovery.Refresh(ctx)
 		case h.lock.held() && time.Now().Before(h.lock.patience(h.max)):
 			h.refreshed = false // the ledger may come back within the maximum time
-			if err := h.wait(ctx, backoffBase+backoff(h.made, uniform(h.seedNext())), nil); err != nil {
+			if err := h.wait(ctx, backoffBase+backoff(len(h.attempts), uniform(h.seedNext())), nil); err != nil {
 				return nil, err
 			}
 		default:

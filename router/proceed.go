@@ -8,11 +8,11 @@ import (
 	"junction/state"
 )
 
-// unsettled is why a hop cannot go on by itself: attempts that may have
+// unsettledError says why a hop cannot go on by itself: attempts that may have
 // executed, and nothing that could tell.
-type unsettled struct{ records []state.Record }
+type unsettledError struct{ records []state.Record }
 
-func (*unsettled) Error() string { return "the outcome is unknown" }
+func (*unsettledError) Error() string { return "the outcome is unknown" }
 
 // budgetPatience is how long a hop waits for its turn to be tried again.
 const budgetPatience = 10 * time.Second
@@ -38,7 +38,7 @@ func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
 	case stop:
 		return h.exhausted(nil)
 	case reconcile:
-		return &unsettled{[]state.Record{*rec}}
+		return &unsettledError{[]state.Record{*rec}}
 	case other:
 		h.barred[id] = "this hop failed there: " + string(e.Code)
 	case renew:
@@ -53,7 +53,7 @@ func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
 		}
 	}
 	if h.lock.forgotten(time.Now()) {
-		return &unsettled{h.lock.last()}
+		return &unsettledError{h.lock.last()}
 	}
 	if h.lock.held() && !open && time.Now().Before(h.lock.patience(h.max)) {
 		h.made-- // the ledger was not reached: that is waited for, not counted
@@ -72,7 +72,7 @@ func (h *hop) awaitLedger(ctx context.Context, id string, c *choice) error {
 		h.lock.add(*h.record, c.argsHash)
 	}
 	if !time.Now().Before(h.lock.patience(h.max)) || h.lock.forgotten(time.Now()) {
-		return &unsettled{h.lock.last()}
+		return &unsettledError{h.lock.last()}
 	}
 	h.made--
 	h.busy++
@@ -108,7 +108,7 @@ func (h *hop) exhausted(cause error) *AttemptsError {
 // settle ends a hop that cannot go on. settled is true with an answer; false
 // without an error means that a person said: call again.
 func (h *hop) settle(ctx context.Context, err error) (a state.Answer, settled bool, _ error) {
-	if open, ok := errors.AsType[*unsettled](err); ok {
+	if open, ok := errors.AsType[*unsettledError](err); ok {
 		return h.ask(ctx, open.records)
 	}
 	_, nowhere := errors.AsType[*NoCandidateError](err)
