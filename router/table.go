@@ -35,7 +35,7 @@ var rules = map[Code]rule{
 	AuthRequired:        {state.NotExecuted, other, byEffect, health.Ignored, false},
 	AuthMismatch:        {state.NotExecuted, other, byEffect, health.Ignored, false},
 	CapabilityMismatch:  {state.NotExecuted, elsewhere, byEffect, health.Ignored, true},
-	OutputInvalid:       {state.Unknown, elsewhere, byEffect, health.Failure, false},
+	OutputInvalid:       {state.Unknown, elsewhere, byEffect, health.Failure, true},
 	VersionUnsupported:  {state.NotExecuted, other, byEffect, health.Ignored, true},
 	SessionExpired:      {state.NotExecuted, renew, byEffect, health.Ignored, true},
 	ServerOverload:      {state.Unknown, elsewhere, byEffect, health.Failure, false},
