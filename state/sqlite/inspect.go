@@ -43,7 +43,7 @@ func inspectHeader(path string) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return 0, err

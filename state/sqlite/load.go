@@ -24,12 +24,12 @@ type view struct {
 }
 
 // look calls do with a view of a thread, or fails with ErrNotFound.
-func (s *Store) look(ctx context.Context, id string, do func(*view) error) error {
+func (s *Store) look(ctx context.Context, id string, do func(*view) error) (err error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
 	}
-	defer tx.Rollback() // there is nothing to commit
+	defer func() { err = endRead(tx, err) }()
 	v := &view{ctx: ctx, tx: tx, id: id}
 	v.unpack.fetch = func(hash string) ([]byte, error) {
 		return readBlob(hash, tx.QueryRowContext(ctx, `SELECT data FROM blobs WHERE t = ? AND hash = ?`, v.t, hash).Scan)
@@ -45,6 +45,15 @@ func (s *Store) look(ctx context.Context, id string, do func(*view) error) error
 		return fmt.Errorf("thread %s: %w", id, translate(err))
 	}
 	return nil
+}
+
+// endRead ends a transaction that has nothing to commit; one whose context has
+// ended is over already.
+func endRead(tx *sql.Tx, err error) error {
+	if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+		return errors.Join(err, undo)
+	}
+	return err
 }
 
 func (v *view) each(query string, args []any, each func(scan func(...any) error) error) error {

@@ -140,12 +140,12 @@ func scanRecord(scan func(...any) error, unpack func(t int64) *unpacker) (state.
 }
 
 // Records returns the selected records, oldest first.
-func (s *Store) Records(ctx context.Context, f state.RecordFilter) ([]state.Record, error) {
+func (s *Store) Records(ctx context.Context, f state.RecordFilter) (out []state.Record, err error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, translate(err)
 	}
-	defer tx.Rollback() // there is nothing to commit
+	defer func() { err = endRead(tx, err) }()
 	since := int64(math.MinInt64)
 	if !f.Since.IsZero() {
 		since = f.Since.UnixNano()
@@ -163,7 +163,6 @@ func (s *Store) Records(ctx context.Context, f state.RecordFilter) ([]state.Reco
 		}
 		return unpackers[t]
 	}
-	var out []state.Record
 	rows, err := tx.QueryContext(ctx, query+` ORDER BY records.started, records.r LIMIT ?3`, args...)
 	err = eachRow(rows, err, func(scan func(...any) error) error {
 		r, err := scanRecord(scan, unpack)

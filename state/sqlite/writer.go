@@ -265,11 +265,15 @@ func (x *tx) queryRows(query string, args []any, each func(scan func(...any) err
 }
 
 // eachRow walks rows to their end and closes them.
-func eachRow(rows *sql.Rows, err error, each func(scan func(...any) error) error) error {
+func eachRow(rows *sql.Rows, err error, each func(scan func(...any) error) error) (failed error) {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() {
+		if err := rows.Close(); err != nil && failed == nil {
+			failed = err
+		}
+	}()
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
 			return err
