@@ -232,6 +232,24 @@ func TestCodeWithoutARepositoryIsReviewedAlone(t *testing.T) {
 	}
 }
 
+func TestSourcesThatWereTakenAwayAreCopiedAgain(t *testing.T) {
+	temp := t.TempDir()
+	r := commit(t, tree{"go.mod": mod, "a.go": "package m\n\nvar a int = b\n", "b.go": "package m\n\nconst b = \"\"\n"})
+	t.Setenv("TMPDIR", temp)
+	v := newReviewer(t, reviewer.Shallow)
+	want := review(t, v, r, "a.go")
+	made, err := filepath.Glob(filepath.Join(temp, "junction-*"))
+	if err != nil || len(made) != 1 || len(want) != 1 {
+		t.Fatalf("directories %v, %v, findings %v; want one of each", made, err, want)
+	}
+	if err := os.RemoveAll(made[0]); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, review(t, v, r, "a.go")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNothingIsLeftOnDisk(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	r := commit(t, tree{"go.mod": mod, "a.go": "package m\n"})

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"junction/examples/codereview/reviewer"
+	"junction/examples/codereview/scratch"
 )
 
 // module is one Go module of a snapshot.
@@ -164,7 +165,7 @@ func standard(name string) bool {
 // listStandard describes packages of the standard library, from an empty
 // directory.
 func (g *goCommand) listStandard(ctx context.Context, imports map[string]bool) (_ []*listed, err error) {
-	dir, err := os.MkdirTemp("", "junction-go-std-*")
+	dir, err := scratch.Dir()
 	if err != nil {
 		return nil, err
 	}

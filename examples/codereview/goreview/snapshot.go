@@ -12,6 +12,7 @@ import (
 
 	"junction/examples/codereview/repo"
 	"junction/examples/codereview/reviewer"
+	"junction/examples/codereview/scratch"
 )
 
 // The limits of one revision. Beyond them, files are reviewed one by one.
@@ -64,14 +65,18 @@ func (s *snapshot) remove() error {
 	return nil
 }
 
-// export copies the revision's sources out of git, once.
+// export copies the revision's sources out of git, once; again when a cleaner
+// of temporary files has taken them away.
 func (s *snapshot) export(ctx context.Context) (err error) {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.unlock()
 	if s.dir != "" {
-		return nil
+		if scratch.Keep(s.dir) == nil {
+			return nil
+		}
+		s.dir, s.modules = "", make(map[string]*module)
 	}
 	defer func() {
 		if err != nil {
@@ -153,16 +158,9 @@ func (s *snapshot) fill(name string, content []byte) error {
 	return s.write(name, content)
 }
 
-func (s *snapshot) makeDir() error {
-	dir, err := os.MkdirTemp("", "junction-go-*")
-	if err != nil {
-		return err
-	}
-	s.dir = dir
-	if s.dir, err = filepath.EvalSymlinks(dir); err != nil { // the go command resolves links too
-		s.dir = dir
-	}
-	return nil
+func (s *snapshot) makeDir() (err error) {
+	s.dir, err = scratch.Dir()
+	return err
 }
 
 func (s *snapshot) write(name string, content []byte) error {

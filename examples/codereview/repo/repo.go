@@ -18,6 +18,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"junction/examples/codereview/scratch"
 )
 
 // ErrNoCommits is returned for a repository without a commit.
@@ -99,7 +101,7 @@ func (r *Repo) Parent(ctx context.Context, commit string) (string, error) {
 // stranger's configuration says, cannot happen here; it would only refuse
 // repositories mounted or cloned by another account.
 func writeConfig() (string, error) {
-	f, err := os.CreateTemp("", "junction-git-*.config")
+	f, err := scratch.File()
 	if err != nil {
 		return "", err
 	}

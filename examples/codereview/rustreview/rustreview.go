@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"junction/examples/codereview/reviewer"
+	"junction/examples/codereview/scratch"
 )
 
 // Available says, by its error, why Rust cannot be reviewed here.
@@ -29,9 +30,7 @@ func Available() error {
 }
 
 // Reviewer runs rustc.
-type Reviewer struct {
-	path, dir string // of rustc; of an empty directory to run it in
-}
+type Reviewer struct{ rustc string }
 
 // New returns a Rust reviewer, or an error when there is no rustc.
 func New() (*Reviewer, error) {
@@ -42,11 +41,7 @@ func New() (*Reviewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "junction-rust-*")
-	if err != nil {
-		return nil, err
-	}
-	return &Reviewer{path: path, dir: dir}, nil
+	return &Reviewer{rustc: path}, nil
 }
 
 // Name implements reviewer.Reviewer.
@@ -56,17 +51,22 @@ func (*Reviewer) Name() string { return "rust" }
 func (*Reviewer) Languages() []string { return []string{reviewer.Rust} }
 
 // Close implements reviewer.Reviewer.
-func (v *Reviewer) Close() error { return os.RemoveAll(v.dir) }
+func (*Reviewer) Close() error { return nil }
 
 // editions are tried from the newest; what one of them accepts is no fault,
 // since the file alone does not say which edition it is written in.
 var editions = []string{"2024", "2021", "2018", "2015"}
 
 // Review implements reviewer.Reviewer.
-func (v *Reviewer) Review(ctx context.Context, r reviewer.Request) (reviewer.Review, error) {
+func (v *Reviewer) Review(ctx context.Context, r reviewer.Request) (_ reviewer.Review, err error) {
+	dir, err := scratch.Dir() // empty, so that no file beside the code chooses a toolchain
+	if err != nil {
+		return reviewer.Review{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var first []reviewer.Finding
 	for i, edition := range editions {
-		found, err := v.parse(ctx, r, edition)
+		found, err := v.parse(ctx, dir, r, edition)
 		if err != nil {
 			return reviewer.Review{}, fmt.Errorf("review %s: %w", r.Path(), err)
 		}
@@ -93,10 +93,10 @@ type message struct {
 
 // parse stops rustc after parsing, which only its unstable options can; they
 // are unlocked by an environment variable of the child.
-func (v *Reviewer) parse(ctx context.Context, r reviewer.Request, edition string) ([]reviewer.Finding, error) {
-	cmd := exec.CommandContext(ctx, v.path, "-Zparse-crate-root-only", "--error-format=json",
+func (v *Reviewer) parse(ctx context.Context, dir string, r reviewer.Request, edition string) ([]reviewer.Finding, error) {
+	cmd := exec.CommandContext(ctx, v.rustc, "-Zparse-crate-root-only", "--error-format=json",
 		"--crate-type=lib", "--crate-name=reviewed", "--edition="+edition, "-")
-	cmd.Dir = v.dir
+	cmd.Dir = dir
 	cmd.Env = environment()
 	cmd.Stdin = strings.NewReader(r.Code)
 	var stderr bytes.Buffer
