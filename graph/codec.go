@@ -20,7 +20,8 @@ func encode(t reflect.Type, v any) (json.RawMessage, error) {
 // decode is the inverse of encode.
 func decode(t reflect.Type, raw json.RawMessage) (any, error) {
 	if t == nil {
-		return value.Parse(raw)
+		v, err := value.Parse(raw)
+		return value.Clone(v), err // a copy has no room behind the length of its lists
 	}
 	p := reflect.New(t)
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -31,11 +32,13 @@ func decode(t reflect.Type, raw json.RawMessage) (any, error) {
 	if err := exact(p.Elem()); err != nil {
 		return nil, err
 	}
-	return clip(p.Elem().Interface()), nil
+	return p.Elem().Interface(), nil
 }
 
 // exact replaces the json.Numbers that decoding left in interface values by
-// exact int64 or float64, as package value holds them.
+// exact int64 or float64, as package value holds them, and takes away the room
+// it left behind the length of slices: an append of one reader would write there
+// for another.
 func exact(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -61,6 +64,9 @@ func exact(v reflect.Value) error {
 			}
 		}
 	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && v.Cap() > v.Len() {
+			v.Set(v.Slice3(0, v.Len(), v.Len()))
+		}
 		if !mayHoldAny(v.Type().Elem()) {
 			return nil
 		}

@@ -28,6 +28,7 @@ func (k *keeper) current() state.Lease {
 // takeLease acquires the thread's lease, says that work begins, and starts what
 // keeps it. It waits for another worker's lease when the caller wants that.
 func (r *run) takeLease(ctx context.Context) error {
+	var ends time.Time // of the lease waited for
 	for {
 		crash.Point("lease.acquire.before")
 		l, err := r.store.Acquire(ctx, r.id, r.owner(), r.ttl())
@@ -41,18 +42,30 @@ func (r *run) takeLease(ctx context.Context) error {
 		case !errors.As(err, &busy) || r.opt.WaitBusy == nil:
 			return err
 		}
+		if now := time.Now(); ends.IsZero() {
+			ends = now.Add(busy.Remaining)
+		} else if now.Add(busy.Remaining).Sub(ends) > renewed {
+			return err // its owner is alive: it would be waited for in vain
+		}
 		r.opt.WaitBusy(busy.Remaining)
 		// Asked again every second, so that a countdown can be shown and an
 		// early release is noticed.
 		timer := time.NewTimer(max(min(busy.Remaining, time.Second), time.Millisecond))
 		select {
 		case <-timer.C:
+		case <-r.opt.Drain:
+			timer.Stop()
+			return err
 		case <-ctx.Done():
 			timer.Stop()
 			return fmt.Errorf("waiting for thread %s: %w", r.id, context.Cause(ctx))
 		}
 	}
 }
+
+// renewed is how much later than expected a lease must end to have been
+// extended meanwhile; clocks and scheduling account for less.
+const renewed = 500 * time.Millisecond
 
 // begin clears an earlier stop: the thread is running.
 func (r *run) begin() error {

@@ -164,7 +164,9 @@ type RunOptions struct {
 	OnEvent    func(Event)                // called in order, never concurrently; must not block for long
 	Answers    map[string]json.RawMessage // Resume: by interrupt id; "": the only one that waits
 	// WaitBusy, when set, is called while a resume waits for another worker's
-	// lease to run out, with the time it has still to run; nil: BusyError at once.
+	// lease to run out, with the time it has still to run; a lease that is
+	// renewed meanwhile has a live owner and is not waited for. nil: BusyError at
+	// once.
 	WaitBusy func(remaining time.Duration)
 	// Check hashes what nodes were given before and after them and fails a node
 	// that changed it.
