@@ -3,8 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,54 +16,6 @@ import (
 // rereadAfter is how old a catalog must be before a call that does not fit it
 // has it read again: a stream of bad calls must not become one of lists.
 const rereadAfter = time.Second
-
-// Describe returns the current description of s, connecting first if need be.
-// It is shared: do not change it. A failed reading is a *router.CallError.
-func (c *Client) Describe(ctx context.Context, s *router.Server) (d *router.Description, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			d, err = nil, during(recovered(r), s.ID, "description")
-		}
-	}()
-	p, err := c.peer(s)
-	if err != nil {
-		return nil, err
-	}
-	d, e := p.describe(ctx)
-	if e != nil {
-		// Reading what a server can do has no effect.
-		e = p.secrets.mask(during(e, s.ID, "description"))
-		e.Execution = state.NotExecuted
-		return nil, e
-	}
-	return d, nil
-}
-
-func (p *peer) describe(ctx context.Context) (*router.Description, *router.CallError) {
-	for again := false; ; again = true {
-		conn, e := p.get(ctx)
-		if e != nil {
-			return nil, e
-		}
-		k, e := conn.catalog(ctx, p.client.expired)
-		conn.release()
-		if e == nil {
-			return k.description, nil
-		}
-		if !p.lost(conn, e) || again {
-			return nil, e
-		}
-	}
-}
-
-// expired reports whether a catalog is older than its server or we allow.
-func (c *Client) expired(k *catalog) bool {
-	allowed := c.opts.Revalidate
-	if k.ttl > 0 {
-		allowed = min(allowed, k.ttl)
-	}
-	return time.Since(k.read) > allowed
-}
 
 // lost takes from e what it says about the connection, and reports whether the
 // request is to be made again on a new one: the server refused it because it
@@ -207,54 +157,4 @@ func (k *catalog) names() string {
 		names = append(names, t.Name)
 	}
 	return excerpt(strings.Join(names, ", "))
-}
-
-// params builds tools/call's parameters. The caller's members of _meta yield to
-// those the protocol needs.
-func (c *conn) params(id int64, call *router.ToolCall, args any) ([]byte, *router.CallError) {
-	b := append(make([]byte, 0, 256), `{"name":`...)
-	b, err := value.Append(b, call.Tool)
-	if err == nil {
-		b, err = value.Append(append(b, `,"arguments":`...), args)
-	}
-	if err != nil {
-		return nil, notSent(router.CapabilityMismatch, "the call has no JSON form: "+excerpt(err.Error()), err)
-	}
-	b = append(append(b, `,"_meta":{`...), c.meta...)
-	b = strconv.AppendInt(append(b, `"progressToken":`...), id, 10)
-	own := map[string]any{}
-	for name, v := range call.Meta {
-		if name != "progressToken" && !strings.HasPrefix(name, "io.modelcontextprotocol/") {
-			own[name] = v
-		}
-	}
-	if len(own) > 0 {
-		var meta any
-		if meta, err = value.Normalize(own); err == nil {
-			var enc []byte
-			if enc, err = value.Encode(meta); err == nil {
-				b = append(append(b, ','), enc[1:len(enc)-1]...)
-			}
-		}
-		if err != nil {
-			return nil, notSent(router.CapabilityMismatch, "the call's _meta has no exact JSON form: "+excerpt(err.Error()), err)
-		}
-	}
-	return append(b, '}', '}'), nil
-}
-
-// callHeaders tells an HTTP server how long the caller still waits, and repeats
-// what the later era wants repeated.
-func (c *conn) callHeaders(until time.Time, t *tool, name string, params []byte) http.Header {
-	h := c.headers(string(protocol.MethodToolsCall), name)
-	if !c.http {
-		return h
-	}
-	h.Set(headerTimeout, strconv.FormatFloat(max(0, time.Until(until).Seconds()), 'f', 3, 64))
-	if t.headers != nil {
-		for name, v := range protocol.GenerateParamHeaders(t.headers, params) {
-			h.Set(name, v)
-		}
-	}
-	return h
 }

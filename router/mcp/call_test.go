@@ -71,7 +71,7 @@ func TestDescriptionOfARealServer(t *testing.T) {
 		if d.Tools[0].OutputSchema == nil || echo.OutputSchema != nil {
 			t.Error("output schemas are not told apart from none")
 		}
-		if d.Session.ID == "" || !strings.HasPrefix(d.Session.ContextHash, "sha256:") || d.Session.Server != s.ID {
+		if d.Session.ID == "" || !strings.HasPrefix(d.Session.ContextHash, "sha256:") || d.Session.Server != s.ID || d.Session.Endpoint != s.Endpoint() {
 			t.Errorf("session %+v", d.Session)
 		}
 	})

@@ -171,15 +171,9 @@ func (c *conn) post(ctx context.Context, id int64, method string, params []byte,
 // not hold it up.
 func (c *conn) sayCancelled(id int64, reason string) {
 	c.partings.Go(func() {
+		// A link that ends fails the notification by itself.
 		ctx, cancel := context.WithTimeout(context.Background(), farewell)
 		defer cancel()
-		go func() {
-			select {
-			case <-c.link.gone():
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
 		err := c.link.SendNotification(ctx, protocol.JSONRPCNotification{
 			JSONRPC: protocol.JSONRPC_VERSION,
 			Notification: protocol.Notification{
@@ -234,7 +228,7 @@ func (c *conn) follow(token int64, p *progress) (leave func()) {
 // connection only, and gives away nothing of the wire's session.
 func (c *conn) session(fingerprint string) state.Session {
 	scheme := scheme(&c.server.Dial)
-	where := endpoint(&c.server.Dial)
+	where := c.server.Endpoint()
 	id := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, c.nonce}, "\n")))
 	about := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, fingerprint}, "\n")))
 	return state.Session{

@@ -38,24 +38,6 @@ func excerpt(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// address is a URL for people and records: no userinfo, query or fragment,
-// since each may hold a credential.
-func address(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(unreadable url)"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
-
-// endpoint is where a server is, for people and records.
-func endpoint(d *router.Dial) string {
-	if d.URL != "" {
-		return address(d.URL)
-	}
-	return "stdio:" + d.Command
-}
-
 // secrets masks a server's credentials in text that comes from it: a server
 // may repeat a token that it refuses.
 type secrets struct{ replace *strings.Replacer }

@@ -69,16 +69,6 @@ func TestOneHeaderGoesToItsOriginOnly(t *testing.T) {
 	}
 }
 
-func TestAddressesHoldNoCredential(t *testing.T) {
-	for in, want := range map[string]string{
-		"https://u:p@h:1/mcp?key=s#f": "https://h:1/mcp", "http://[::1]:80/": "http://[::1]:80/", "%zz": "(unreadable url)",
-	} {
-		if got := address(in); got != want {
-			t.Errorf("%s: %s", in, got)
-		}
-	}
-}
-
 func TestRoutingIsAClaimOfWhichTheReadablePartCounts(t *testing.T) {
 	r := readRouting(json.RawMessage(`{"latency_p95_ms":"fast","max_concurrent_requests":-4,"capability":"code-review",
 		"attributes":{"language":["go"],"depth":3},"language_support":["rust"],"review_depth":"deep"}`))
