@@ -98,7 +98,7 @@ func TestAMissingObjectIsNotFetched(t *testing.T) {
 	r.Commit()
 	id := strings.TrimSpace(r.Git("rev-parse", "HEAD:a.txt"))
 	ran := filepath.Join(t.TempDir(), "ran")
-	r.Git("config", "remote.origin.url", "ext::sh -c 'touch "+ran+"'")
+	r.Git("config", "remote.origin.url", "ext::sh -c touch% "+ran)
 	r.Git("config", "remote.origin.promisor", "true")
 	r.Git("config", "protocol.ext.allow", "always")
 	r.Git("config", "extensions.partialClone", "origin")
