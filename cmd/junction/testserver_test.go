@@ -17,9 +17,15 @@ import (
 // file in which the server counts its calls.
 const countEnv = "JUNCTION_TEST_COUNTS"
 
+// commandEnv makes the test binary the command itself.
+const commandEnv = "JUNCTION_TEST_COMMAND"
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "example-server" { // a server of the example, started by `command: junction`
 		os.Exit(run(os.Args[1:], stdio()))
+	}
+	if os.Getenv(commandEnv) != "" {
+		main()
 	}
 	if path := os.Getenv(countEnv); path != "" {
 		if err := serveCounting(path); err != nil {
