@@ -27,7 +27,8 @@ import (
 var (
 	// ErrConflict is returned when a key comes again with other arguments.
 	ErrConflict = errors.New("idempotency conflict: this key was used with other arguments; use a key of its own for each publication")
-	// ErrInProgress is returned while another call with the key is under way.
+	// ErrInProgress is returned when another call with the key was still under
+	// way as the caller's patience ended. It says nothing of that call's outcome.
 	ErrInProgress = errors.New("in progress: a call with this key is under way; wait and ask again with the same key")
 )
 
@@ -39,7 +40,7 @@ type Publication struct {
 
 // Receipt is the outcome of an execution, the same each time it is asked for.
 type Receipt struct {
-	ID     int64  `json:"receipt"` // the how manyth publication of this ledger, from 1
+	ID     int64  `json:"receipt"` // number of the publication in this ledger, from 1
 	SHA256 string `json:"sha256"`
 	Bytes  int    `json:"bytes"`
 	Path   string `json:"path"`
@@ -51,7 +52,7 @@ type Ledger struct {
 	db *sql.DB
 
 	mu   sync.Mutex
-	open map[string]bool // keys being executed by this process
+	open map[string]chan struct{} // by key being executed by this process: closed at its end
 }
 
 const schema = `
@@ -93,24 +94,26 @@ func Open(ctx context.Context, path string) (*Ledger, error) {
 	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", path, err), db.Close())
 	}
-	return &Ledger{db: db, open: make(map[string]bool)}, nil
+	return &Ledger{db: db, open: make(map[string]chan struct{})}, nil
 }
 
 // Close closes the file.
 func (l *Ledger) Close() error { return l.db.Close() }
 
 // Publish executes a publication under a key, or returns the receipt of the
-// execution there was. A file is written before the transaction commits, whole
+// execution there was. While another call with the key is under way it waits for
+// it, so that a caller who has lost an answer gets that answer. A file is written before the transaction commits, whole
 // or not at all: a crash between the two leaves the file without its entry, and
 // the next call with the key writes the same bytes again.
 func (l *Ledger) Publish(ctx context.Context, key string, p Publication) (Receipt, error) {
 	if key == "" {
 		return Receipt{}, errors.New("no idempotency key: publish only with one")
 	}
-	if !l.claim(key) {
-		return Receipt{}, fmt.Errorf("key %q: %w", key, ErrInProgress)
+	free, err := l.claim(ctx, key)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("key %q: %w", key, err)
 	}
-	defer l.free(key)
+	defer free()
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("publish: %w", err)
@@ -160,20 +163,29 @@ func publish(ctx context.Context, tx *sql.Tx, key string, p Publication) (Receip
 	return r, p.write()
 }
 
-func (l *Ledger) claim(key string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[key] {
-		return false
+// claim waits until no other call of this process executes the key.
+func (l *Ledger) claim(ctx context.Context, key string) (free func(), err error) {
+	for {
+		l.mu.Lock()
+		busy, taken := l.open[key]
+		if !taken {
+			done := make(chan struct{})
+			l.open[key] = done
+			l.mu.Unlock()
+			return func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				delete(l.open, key)
+				close(done)
+			}, nil
+		}
+		l.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, errors.Join(ErrInProgress, ctx.Err())
+		}
 	}
-	l.open[key] = true
-	return true
-}
-
-func (l *Ledger) free(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.open, key)
 }
 
 // Executions tells how often each key was executed, which is once, and all

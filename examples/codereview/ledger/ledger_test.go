@@ -98,15 +98,15 @@ func TestAFailedPublicationLeavesNoEntry(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceExecuteOnce(t *testing.T) {
+func TestManyAtOnceExecuteOnceAndAllGetItsReceipt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
 	ledgers := []*ledger.Ledger{open(t, path), open(t, path), open(t, path)}
 	var wg sync.WaitGroup
 	for i := range 24 {
 		wg.Go(func() {
-			_, err := ledgers[i%3].Publish(context.WithoutCancel(t.Context()), "k", ledger.Publication{Text: "a"})
-			if err != nil && !errors.Is(err, ledger.ErrInProgress) {
-				t.Error(err)
+			r, err := ledgers[i%3].Publish(context.WithoutCancel(t.Context()), "k", ledger.Publication{Text: "a"})
+			if err != nil || r.ID != 1 {
+				t.Errorf("receipt %+v, %v", r, err)
 			}
 		})
 	}

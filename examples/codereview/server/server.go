@@ -111,8 +111,14 @@ func newReviewer(o Options) (reviewer.Reviewer, error) {
 	return nil, fmt.Errorf("no reviewer %q", o.Reviewer)
 }
 
+// outage is a failure of the server and not an answer of its tool: a tool's
+// error is final under an idempotency key, and a full disk must not be.
+type outage struct{ error }
+
+func (o outage) Unwrap() error { return o.error }
+
 // handler makes a tool's handler of a function from arguments to an answer.
-// What the function returns as an error is the tool's failure, not the server's.
+// What the function returns as an error is the tool's own, unless it is an outage.
 func handler[In, Out any](f func(context.Context, In) (Out, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		raw, err := json.Marshal(r.GetArguments())
@@ -124,6 +130,9 @@ func handler[In, Out any](f func(context.Context, In) (Out, error)) mcpserver.To
 			return mcp.NewToolResultError("arguments: " + err.Error()), nil
 		}
 		out, err := f(ctx, in)
+		if down := (outage{}); errors.As(err, &down) {
+			return nil, down.error
+		}
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}

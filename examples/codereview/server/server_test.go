@@ -232,6 +232,15 @@ func TestPublishingHappensOnce(t *testing.T) {
 	}
 }
 
+func TestAPublicationThatCannotBeKeptIsNoAnswer(t *testing.T) {
+	dir := t.TempDir()
+	c := serveHTTP(t, "--reviewer", "ledger", "--dir", dir, "--ledger", ".") // a directory, which no database can be
+	result, err := call(t.Context(), c, "publish", map[string]any{"idempotencyKey": "k", "text": "a"})
+	if err == nil {
+		t.Errorf("answered %+v: under its key, that would be final", result)
+	}
+}
+
 func TestFaultsStrikeAsTold(t *testing.T) {
 	review := map[string]any{"code": "let a\n", "language": "javascript"}
 	t.Run("fail the first two", func(t *testing.T) {

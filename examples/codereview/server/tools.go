@@ -87,12 +87,16 @@ func publishTool(o Options, l *lazyLedger) mcpserver.ServerTool {
 	return mcpserver.ServerTool{Tool: tool, Handler: handler(func(ctx context.Context, in input) (ledger.Receipt, error) {
 		open, err := l.open(ctx)
 		if err != nil {
-			return ledger.Receipt{}, err
+			return ledger.Receipt{}, outage{err}
 		}
 		if in.Path != "" {
 			in.Path = resolve(o.Dir, in.Path)
 		}
-		return open.Publish(ctx, in.Key, in.Publication)
+		r, err := open.Publish(ctx, in.Key, in.Publication)
+		if err != nil && !errors.Is(err, ledger.ErrConflict) {
+			return ledger.Receipt{}, outage{err}
+		}
+		return r, err
 	})}
 }
 
