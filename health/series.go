@@ -92,7 +92,14 @@ func (s *Series) since(t time.Time) time.Duration {
 }
 
 // Load is the calls in flight at a server, over all it does.
-type Load struct{ n atomic.Int64 }
+type Load struct {
+	n     atomic.Int64
+	ended atomic.Uint64
+}
+
+// Ended returns how many calls have ever ended: that it rises is how a queue
+// knows that it moves.
+func (l *Load) Ended() uint64 { return l.ended.Load() }
 
 // InFlight returns the number of calls under way.
 func (l *Load) InFlight() int { return int(l.n.Load()) }
@@ -122,8 +129,12 @@ func (s *Series) Declare(d Declared) {
 // succeeded.
 func (s *Series) End(now time.Time, o Outcome, latency time.Duration) {
 	s.load.n.Add(-1)
+	s.load.ended.Add(1)
 	s.Observe(now, o, latency)
 }
+
+// Ended returns how many calls have ever ended at the server.
+func (s *Series) Ended() uint64 { return s.load.Ended() }
 
 // Observe counts an outcome that was not in flight as a call: a probe.
 func (s *Series) Observe(now time.Time, o Outcome, latency time.Duration) {

@@ -174,11 +174,14 @@ func (h *hop) unfitFor(e *entry, reason, detail string) {
 
 func place(e *entry) string { return e.server.ID + "\x00" + e.offer.Tool }
 
-// queue waits for a place at a saturated server, or for the end of a rest.
+// queue waits for a place at a saturated server, or for the end of a rest. As
+// with a request under way there are two clocks: one that every call that ends
+// at these servers sets back, since the queue moves then, and the attempt's
+// maximum.
 func (h *hop) queue(ctx context.Context, p *pool) error {
 	begun := time.Now()
 	freed := h.r.freed.wait() // before the look at the load: no release is missed
-	left := max(h.r.options.Saturation, 0) - h.queued
+	ended := uint64(0)
 	saturated := false
 	rest := time.Duration(-1)
 	for i := range p.entries {
@@ -188,6 +191,7 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 		}
 		var r health.Reading
 		e.series.Read(begun, &r)
+		ended += e.series.Ended()
 		switch {
 		case !r.Resting && r.InFlight < e.declared.MaxConcurrent:
 			return nil
@@ -198,9 +202,12 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 			rest = until
 		}
 	}
+	if ended != h.ended {
+		h.ended, h.stuck = ended, 0
+	}
 	wait := time.Duration(0)
 	if saturated {
-		wait = left
+		wait = min(h.patience()-h.stuck, h.max-h.queued)
 	}
 	// A rest that was asked for is waited out while the attempt has time for it.
 	if rest >= 0 && h.queued+rest < h.max && (wait <= 0 || rest < wait) {
@@ -211,5 +218,17 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 	}
 	err := h.wait(ctx, wait, freed)
 	h.queued += time.Since(begun)
+	h.stuck += time.Since(begun)
 	return err
+}
+
+// patience is how long the hop waits in a queue that does not move.
+func (h *hop) patience() time.Duration {
+	switch s := h.r.options.Saturation; {
+	case s < 0:
+		return 0
+	case s > 0:
+		return s
+	}
+	return h.idle
 }

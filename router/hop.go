@@ -44,6 +44,8 @@ type hop struct {
 	busy   int           // answers in a row that a ledger still works on the key
 	paused bool          // the back-off before the same server is over
 	queued time.Duration // waited for a place; counts against the attempt's maximum
+	stuck  time.Duration // of it, since a call last ended at one of the servers
+	ended  uint64        // calls that had ended there by then
 
 	refreshed  bool
 	refreshErr error

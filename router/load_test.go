@@ -56,15 +56,15 @@ func TestAHopWaitsForAPlaceAndIsThenRejected(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		takes time.Duration
-		ok    int // of three hops at a server that takes one at a time, within five seconds of waiting
+		ok    int // of three hops at a server that takes one at a time, with five seconds of patience
 	}{
 		{"places come free in time", 2 * time.Second, 3},
-		{"one does", 4 * time.Second, 2},
-		{"none does", 10 * time.Second, 1},
+		{"the queue moves, though the last one waits longer", 4 * time.Second, 3},
+		{"the queue does not move", 10 * time.Second, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFleet().add("a", limited(1, c.takes))
-			inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+			inBubble(t, f, router.Options{Saturation: 5 * time.Second}, func(t *testing.T, r *router.Router) {
 				ok := 0
 				for _, err := range together(t, r, 3) {
 					if err == nil {
@@ -82,6 +82,22 @@ func TestAHopWaitsForAPlaceAndIsThenRejected(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAMovingQueueEndsAtTheMaximum(t *testing.T) {
+	f := newFleet().add("a", limited(1, 3*time.Second))
+	inBubble(t, f, router.Options{Idle: 5 * time.Second, Max: 7 * time.Second, Attempts: 1}, func(t *testing.T, r *router.Router) {
+		begun, ok := time.Now(), 0
+		for _, err := range together(t, r, 4) {
+			if err == nil {
+				ok++
+			}
+		}
+		// Two fit into seven seconds; the third begins with one second left.
+		if took := time.Since(begun).Truncate(time.Second); ok != 2 || took != 7*time.Second {
+			t.Errorf("%d of 4 hops succeeded in %s, want 2 in 7s", ok, took)
+		}
+	})
 }
 
 func TestWaitingForAPlaceCountsAgainstTheMaximum(t *testing.T) {

@@ -16,8 +16,10 @@ type Options struct {
 	Attempts   int           // per hop and run: 3
 	RetryShare float64       // retries per call, worker-wide: 0.2
 	RetryFloor int           // retries that are always allowed at once: 3
-	// Saturation is how long a hop waits when every server is at its declared
-	// concurrency: 5 s. Negative: it does not wait.
+	// Saturation is how long a hop waits while every server is at its declared
+	// concurrency and none of them ends a call; while they do, the queue moves,
+	// and only the attempt's maximum ends the wait. 0: the attempt's idle time.
+	// Negative: it does not wait.
 	Saturation time.Duration
 	// Handshake limits how long a server may take to be connected and
 	// described: 30 s.
@@ -50,7 +52,6 @@ func (o *Options) withDefaults() Options {
 	if d.RetryFloor <= 0 {
 		d.RetryFloor = 3
 	}
-	d.Saturation = orDefault(d.Saturation, 5*time.Second)
 	d.Handshake = orDefault(d.Handshake, 30*time.Second)
 	d.Grace = orDefault(d.Grace, time.Second)
 	if d.Observer == nil {

@@ -75,18 +75,18 @@ func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, 
 		if h.alone || !h.journal.Asks() {
 			return a, false, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: h.failureOf(rec)}
 		}
-		v, err := h.question(ctx, rec)
+		v, result, err := h.verdict(ctx, rec)
 		if err != nil {
 			return a, false, err
 		}
 		switch v.Choice {
 		case choiceHappened:
-			a, err = h.happened(ctx, rec, v.Result)
+			a, err = h.happened(ctx, rec, result)
 			return a, err == nil, err
 		case choiceAgain:
 			// Offered only once the maximum has passed; the clock of another
 			// worker may have said so a little early.
-			if left := time.Until(rec.Started.Add(rec.Max)); left > 0 {
+			if left := min(time.Until(rec.Started.Add(rec.Max)), rec.Max); left > 0 {
 				if err := h.wait(ctx, left, nil); err != nil {
 					return a, false, err
 				}
@@ -103,17 +103,40 @@ func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, 
 	return a, false, nil
 }
 
+// corrections bounds how often a person is asked for a result that fits.
+const corrections = 16
+
+// verdict asks about one attempt until the answer can be used: a result that
+// breaks the contract is asked for anew, since an answer that was stored cannot
+// be taken back and would fail every later run as well.
+func (h *hop) verdict(ctx context.Context, rec state.Record) (v verdict, result any, err error) {
+	name := fmt.Sprintf("unknown-%s-%d-%d", h.id(), rec.Round, rec.Attempt)
+	var fault error
+	for n := range corrections {
+		if n > 0 {
+			name = fmt.Sprintf("unknown-%s-%d-%d-corrected-%d", h.id(), rec.Round, rec.Attempt, n)
+		}
+		if v, err = h.question(ctx, rec, name, fault); err != nil || v.Choice != choiceHappened {
+			return v, nil, err
+		}
+		if result, fault = h.resultOf(v.Result); fault == nil {
+			return v, result, nil
+		}
+	}
+	return v, nil, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: fault}
+}
+
 // question asks about one attempt. Before the attempt's maximum time has
 // passed, "again" is not among the choices: the first request may still run.
-// Once it has passed, a question that was asked early is put a second time,
-// with all of them; an answer to either counts.
-func (h *hop) question(ctx context.Context, rec state.Record) (v verdict, err error) {
-	name := fmt.Sprintf("unknown-%s-%d-%d", h.id(), rec.Round, rec.Attempt)
-	early := rec.Duration < rec.Max
-	raw, err := h.journal.Ask(ctx, name, h.evidence(rec, !early), h.choices(!early))
-	if err != nil && early && !time.Now().Before(rec.Started.Add(rec.Max)) {
-		raw, err = h.journal.Ask(ctx, name+"-again", h.evidence(rec, true), h.choices(true))
+// After it, the next run of the task puts the same question with all of them.
+func (h *hop) question(ctx context.Context, rec state.Record, name string, fault error) (v verdict, err error) {
+	again := !time.Now().Before(rec.Started.Add(rec.Max))
+	evidence := h.evidence(rec, again)
+	if fault != nil {
+		evidence["fault"] = fault.Error()
+		evidence["question"] = fmt.Sprintf("The result cannot be taken: %v. %s", fault, evidence["question"])
 	}
+	raw, err := h.journal.Ask(ctx, name, evidence, h.choices(again))
 	if err != nil {
 		return v, err
 	}
@@ -129,6 +152,9 @@ func (h *hop) evidence(rec state.Record, again bool) map[string]any {
 		rec.Tool, rec.Server, choiceHappened, choiceAbandon)
 	if again {
 		question += " · " + choiceAgain + " (it did not happen: call it again)"
+	} else {
+		question += fmt.Sprintf(". The call may still be under way until %s; from then on, resume the thread without an answer to be offered %q too",
+			rec.Started.Add(rec.Max).UTC().Format(time.RFC3339), choiceAgain)
 	}
 	e := map[string]any{
 		"question": question, "hop": rec.Hop, "attempt": rec.Attempt, "server": rec.Server, "endpoint": rec.Endpoint,
@@ -163,18 +189,23 @@ func (h *hop) choices(again bool) map[string]any {
 	}
 }
 
-// happened records a result on a person's word, as an attempt of its own: the
-// one whose outcome was unknown stays in the history as it was.
-func (h *hop) happened(ctx context.Context, rec state.Record, raw json.RawMessage) (state.Answer, error) {
+// resultOf reads the result that a person gave, as the call would have returned
+// it.
+func (h *hop) resultOf(raw json.RawMessage) (any, error) {
 	v, err := value.Parse(raw)
 	if err != nil {
-		return state.Answer{}, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: fmt.Errorf("the result given for it: %w", err)}
+		return nil, fmt.Errorf("the result given for it: %w", err)
 	}
 	snapshot := h.r.discovery.Snapshot()
 	if err := h.r.schemas.check(snapshot.Contracts[h.call.Capability].Output, v); err != nil {
-		return state.Answer{}, &UnknownOutcomeError{HopID: h.id(), Evidence: rec,
-			Err: fmt.Errorf("the result given for it breaks the output contract of %s: %w", h.call.Capability, err)}
+		return nil, fmt.Errorf("the result given for it breaks the output contract of %s: %w", h.call.Capability, err)
 	}
+	return v, nil
+}
+
+// happened records a result on a person's word, as an attempt of its own: the
+// one whose outcome was unknown stays in the history as it was.
+func (h *hop) happened(ctx context.Context, rec state.Record, v any) (state.Answer, error) {
 	encoded, err := value.Encode(v)
 	if err != nil {
 		return state.Answer{}, fmt.Errorf("the result given for hop %s: %w", h.id(), err)

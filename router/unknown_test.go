@@ -298,8 +298,8 @@ func TestCallingAgainIsOfferedOnlyAfterTheMaximumTime(t *testing.T) {
 		}
 		pass(6 * time.Minute)
 		someone, err = resume(nil)
-		if n := len(someone.asked); !errors.Is(err, errPaused) || !slices.Equal(someone.asked[n-1].choices(), all) {
-			t.Fatalf("%v, offered %v; the maximum time has passed", err, someone.asked[n-1].choices())
+		if !errors.Is(err, errPaused) || len(someone.asked) != 1 || !slices.Equal(someone.asked[0].choices(), all) {
+			t.Fatalf("%v, offered %v; the maximum time has passed: one question, all choices", err, someone.asked[0].choices())
 		}
 		later := someone.asked[len(someone.asked)-1].Name
 		someone, err = resume(func(q asked) string {
@@ -359,17 +359,47 @@ func TestWhereNobodyCanBeAskedTheOutcomeIsAnError(t *testing.T) {
 	}
 }
 
-func TestAResultGivenByAPersonKeepsTheContract(t *testing.T) {
+func TestAResultThatBreaksTheContractIsAskedForAnew(t *testing.T) {
 	f := newFleet().add("a", effect(state.Unsafe))
 	f.snapshot.Contracts["work"] = router.Contract{Capability: "work", Output: []byte(`{"type": "object", "required": ["id"]}`)}
 	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
 		book := &ledgerBook{}
 		crashed(t, r, f, book)
 		pass(time.Hour)
+		answers := map[string]string{}
+		someone := &person{say: func(q asked) string { return answers[q.Name] }}
+		resume := func() (state.Answer, error) {
+			someone.asked = nil
+			ctx, _ := task{book: book, person: someone}.context(t)
+			return r.Do(ctx, work)
+		}
+		for _, wrong := range []string{`{"choice": "happened", "result": {}}`, `{"choice": "happened", "result": 0.1234567890123456789}`} {
+			if _, err := resume(); !errors.Is(err, errPaused) {
+				t.Fatalf("%v; want a question", err)
+			}
+			answers[someone.asked[len(someone.asked)-1].Name] = wrong
+		}
+		if _, err := resume(); !errors.Is(err, errPaused) || someone.asked[2].Question["fault"] == nil {
+			t.Fatalf("%v; want a third question that says what was wrong with the second answer", err)
+		}
+		answers[someone.asked[2].Name] = `{"choice": "happened", "result": {"id": 9007199254740993}}`
+		if a, err := resume(); err != nil || a.Value.(map[string]any)["id"] != int64(9007199254740993) || len(f.calls) != 1 {
+			t.Fatalf("%+v, %v after %d calls", a, err, len(f.calls))
+		}
+	})
+}
+
+func TestAnAnswerThatNeverFitsEnds(t *testing.T) {
+	f := newFleet().add("a", effect(state.Unsafe))
+	f.snapshot.Contracts["work"] = router.Contract{Capability: "work", Output: []byte(`{"type": "object", "required": ["id"]}`)}
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book := &ledgerBook{}
+		crashed(t, r, f, book)
 		someone := &person{say: func(asked) string { return `{"choice": "happened", "result": {}}` }}
 		ctx, _ := task{book: book, person: someone}.context(t)
-		if _, err := r.Do(ctx, work); err == nil {
-			t.Fatal("a result without what the contract requires was taken")
+		_, err := r.Do(ctx, work)
+		if _, unknown := errors.AsType[*router.UnknownOutcomeError](err); !unknown || len(f.calls) != 1 {
+			t.Fatalf("%v after %d calls; want that the outcome stays unknown", err, len(f.calls))
 		}
 	})
 }

@@ -18,13 +18,21 @@ import (
 
 // eachServer runs a test against real servers: both transports, both eras.
 func eachServer(t *testing.T, test func(t *testing.T, s *router.Server, modern bool)) {
-	t.Run("stdio, modern", func(t *testing.T) { test(t, stdioServer(t, "modern"), true) })
-	t.Run("stdio, legacy", func(t *testing.T) { test(t, stdioServer(t, "legacy"), false) })
+	t.Run("stdio, modern", func(t *testing.T) {
+		t.Parallel()
+		test(t, stdioServer(t, "modern"), true)
+	})
+	t.Run("stdio, legacy", func(t *testing.T) {
+		t.Parallel()
+		test(t, stdioServer(t, "legacy"), false)
+	})
 	t.Run("http, modern", func(t *testing.T) {
+		t.Parallel()
 		s, _ := httpServer(t, true, nil)
 		test(t, s, true)
 	})
 	t.Run("http, legacy", func(t *testing.T) {
+		t.Parallel()
 		s, _ := httpServer(t, false, nil)
 		test(t, s, false)
 	})

@@ -49,6 +49,10 @@ func playServer(role string) int {
 		fmt.Fprintln(os.Stderr, "config.toml:3: unknown key \x1b[31m\"prot\"")
 		fmt.Fprintln(os.Stderr, "token is "+os.Getenv("API_TOKEN"))
 		return 3
+	case "outlives its input":
+		serveStdio(os.Stdin)
+		linger()
+		return 0
 	case "hangs":
 		io.Copy(io.Discard, os.Stdin)
 		return 0
@@ -62,6 +66,9 @@ func playServer(role string) int {
 	fmt.Fprintln(os.Stderr, "unknown role", role)
 	return 2
 }
+
+// linger keeps a child for longer than any test, and not for ever.
+func linger() { <-time.After(time.Minute) }
 
 func serveStdio(in io.Reader) int {
 	s := mcpserver.NewStdioServer(newServer())
@@ -116,7 +123,7 @@ func stopReading() int {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"deaf","version":"1"},"capabilities":{"tools":{}}}}`+"\n", idOf(line))
 		case bytes.Contains(line, []byte(`"tools/list"`)):
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}`+"\n", idOf(line))
-			select {}
+			linger()
 		case bytes.Contains(line, []byte(`"server/discover"`)):
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", idOf(line))
 		}
@@ -231,7 +238,7 @@ func steps(ctx context.Context, r protocol.CallToolRequest) (*protocol.CallToolR
 		})
 	}
 	if stuck, _ := a["stuck"].(bool); stuck {
-		select {}
+		linger()
 	}
 	if hang, _ := a["hang"].(bool); hang {
 		<-ctx.Done()
