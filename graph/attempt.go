@@ -37,7 +37,7 @@ func (t *task) attempt(f Func, in Input, prior []state.Record) (Update, error) {
 		before = t.fingerprints(in)
 	}
 	u, err := t.bounded(ctx, f, in)
-	if err == errAbandoned {
+	if errors.Is(err, errAbandoned) {
 		return u, err
 	}
 	if check {
@@ -54,7 +54,7 @@ func (t *task) open(in Input, prior []state.Record) context.Context {
 	r := t.run
 	scope := state.Scope{Thread: r.id, Lineage: r.lineage, Seq: t.at.seq, Step: t.at.step, Task: t.ID, Node: t.Node}
 	if in.Err != nil {
-		scope.Task = identity("handler", t.ID)
+		scope.Task = handlerID(t.ID)
 	}
 	a := &t.first
 	if t.asking != nil {

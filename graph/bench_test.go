@@ -41,7 +41,7 @@ func BenchmarkSuperstep(b *testing.B) {
 	benchmarkStores(b, func(b *testing.B, store state.Store) {
 		b.ReportAllocs()
 		for b.Loop() {
-			res, err := g.Run(context.Background(), graph.RunOptions{Store: store})
+			res, err := g.Run(context.WithoutCancel(b.Context()), graph.RunOptions{Store: store})
 			if err != nil || res.State["n"] != int64(10) {
 				b.Fatal(err, res.State)
 			}
@@ -63,7 +63,7 @@ func BenchmarkFanOut100(b *testing.B) {
 	benchmarkStores(b, func(b *testing.B, store state.Store) {
 		b.ReportAllocs()
 		for b.Loop() {
-			res, err := g.Run(context.Background(), graph.RunOptions{Store: store})
+			res, err := g.Run(context.WithoutCancel(b.Context()), graph.RunOptions{Store: store})
 			if err != nil || len(res.State["found"].([]any)) != 100 {
 				b.Fatal(err, res.State)
 			}

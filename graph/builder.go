@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -130,7 +131,7 @@ func (b *Builder[S]) Compile() (*Typed[S], error) {
 	g, err := Compile(b.spec)
 	if len(b.faults) > 0 {
 		all := &SpecError{Graph: b.spec.Name, Faults: b.faults}
-		if more, ok := err.(*SpecError); ok {
+		if more := (*SpecError)(nil); errors.As(err, &more) {
 			all.Faults = append(slices.Clone(b.faults), more.Faults...)
 		}
 		return nil, all

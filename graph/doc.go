@@ -95,6 +95,8 @@
 //	lease.acquire   before: as above. after: the lease runs out by itself.
 //	thread.running  before, after: as above, or the last stop; resumable.
 //	task.writes     before: the task runs again, hops replay. after: it does not.
+//	task.failure    before: the node with an error handler runs again. after: only
+//	                its handler does.
 //	interrupt.put   before: the task runs again and asks the same question
 //	                under the same id. after: it waits.
 //	step.commit     before: all other writes are pending; only the last task

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 
 	"junction/state"
 )
@@ -87,7 +88,7 @@ func (r *run) advance(s *superstep) (ended, bool) {
 		next, err = r.plan(s, v)
 	}
 	switch {
-	case err == errAbandoned:
+	case errors.Is(err, errAbandoned):
 		return ended{err: err}, true
 	case err != nil && r.ctx.Err() != nil:
 		return r.cancelled(), true

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -155,7 +156,7 @@ func (p *planner) each(n *node) ([]any, error) {
 		items, err = n.Each(p.view)
 		return err
 	})
-	if err == errAbandoned {
+	if errors.Is(err, errAbandoned) {
 		return nil, err
 	}
 	if err != nil {
@@ -204,7 +205,7 @@ func (p *planner) route(route *Route, from []string) error {
 		to, err = route.Pick(p.ctx, p.view)
 		return err
 	})
-	if err == errAbandoned {
+	if errors.Is(err, errAbandoned) {
 		return err
 	}
 	if err == nil {

@@ -230,7 +230,7 @@ func TestTwoRunsOfOneThreadNeverBothAdvanceIt(t *testing.T) {
 	}}))
 	done := make(chan error)
 	go func() {
-		_, err := g.Run(context.Background(), graph.RunOptions{Store: store, Thread: "t1"})
+		_, err := g.Run(t.Context(), graph.RunOptions{Store: store, Thread: "t1"})
 		done <- err
 	}()
 	<-inside

@@ -89,7 +89,7 @@ type Input struct {
 	State View
 	Task  state.Task
 	Item  any   // the decoded item of a fan-out or of a Send; nil otherwise
-	Err   error // in an error handler: what the node failed with
+	Err   error // in an error handler: what the node failed with; after a resume a *RecordedError
 }
 
 // View reads the state as it was when the superstep began.

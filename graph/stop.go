@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"junction/state"
+	"junction/state/crash"
 )
 
 // save makes durable what a task that has ended leaves behind, unless its
@@ -16,7 +17,9 @@ func (r *run) save(t *task) error {
 			return nil
 		}
 		records := t.records()
+		crash.Point("task.writes.before")
 		err := r.putWrites(r.g.stored(t.ID, &t.out), records)
+		crash.Point("task.writes.after")
 		if err != nil {
 			t.giveBack(records)
 		}
@@ -138,12 +141,12 @@ func (r *run) waitingInterrupts() []state.Interrupt {
 			}
 		}
 	}
+	r.mu.Lock()
+	add(r.questions) // as they were put last
+	r.mu.Unlock()
 	if r.pending != nil {
 		add(r.pending.Interrupts)
 	}
-	r.mu.Lock()
-	add(r.questions)
-	r.mu.Unlock()
 	sortInterrupts(all)
 	return all
 }

@@ -65,12 +65,9 @@ func (r *run) createThread(n state.NewThread) error {
 }
 
 func (r *run) putWrites(w state.TaskWrites, records []state.Record) error {
-	crash.Point("task.writes.before")
-	err := r.repeated(func(ctx context.Context) error {
+	return r.repeated(func(ctx context.Context) error {
 		return r.store.PutWrites(ctx, r.lease.current(), r.seq, w, records)
 	})
-	crash.Point("task.writes.after")
-	return err
 }
 
 func (r *run) putInterrupt(i state.Interrupt, records []state.Record) error {

@@ -180,6 +180,9 @@ func (s *superstep) end(t *task) {
 	default:
 		s.blocked = true
 	}
+	if t.broken != nil {
+		s.broken = errors.Join(s.broken, t.broken)
+	}
 	s.mu.Unlock()
 	if first {
 		s.r.drain.fail()

@@ -52,7 +52,7 @@ func (r *run) execute(start func() error, back chan<- ended) {
 		e = r.loop()
 	}
 	clean = true
-	if e.err != errAbandoned {
+	if !errors.Is(e.err, errAbandoned) {
 		back <- e
 	}
 }

@@ -58,6 +58,7 @@ type task struct {
 	ending ending
 	out    outcome
 	err    error
+	broken error         // of the store: the run cannot go on
 	held   bool          // its writes ride in the commit
 	done   chan struct{} // closed when it has ended; nil when it runs alone
 }
@@ -89,14 +90,8 @@ func (c *taskContext) Value(key any) any {
 // abandoned meanwhile.
 func (t *task) execute() bool {
 	t.event(Event{Kind: EventTask})
-	u, err := t.attempts()
-	var handled *state.Failure
-	if err != nil && err != errAbandoned && t.spec.OnError != nil && t.final(err) {
-		f := (&NodeError{Node: t.Node, Index: t.Index, Step: t.at.step, Err: err}).Failure()
-		handled = &f
-		u, err = t.handle(err)
-	}
-	if err == errAbandoned {
+	u, handled, err := t.perform()
+	if errors.Is(err, errAbandoned) {
 		return false
 	}
 	if err == nil {
@@ -111,24 +106,15 @@ func (t *task) execute() bool {
 	t.err = err
 	t.ending = t.classify(err)
 	if t.ending == failed {
-		t.err = &NodeError{Node: t.Node, Index: t.Index, Step: t.at.step, Err: err}
+		t.err = t.failure(err)
 	}
 	t.event(Event{Kind: EventTaskDone, Err: t.err, Update: u})
 	return true
 }
 
-// final reports whether a failure is the node's own and stands.
-func (t *task) final(err error) bool {
-	var update *UpdateError
-	var mutation *MutationError
-	return t.classify(err) == failed && !errors.As(err, &update) && !errors.As(err, &mutation) && !lost(err) && !nondeterministic(err)
-}
-
-func lost(err error) bool { return errors.Is(err, state.ErrLeaseLost) }
-
-func nondeterministic(err error) bool {
-	var n *state.NondeterminismError
-	return errors.As(err, &n)
+// failure wraps what the task's node failed with.
+func (t *task) failure(err error) *NodeError {
+	return &NodeError{Node: t.Node, Index: t.Index, Step: t.at.step, Err: err}
 }
 
 // classify tells a failure from a pause and from work that was cut.
@@ -136,6 +122,8 @@ func (t *task) classify(err error) ending {
 	switch {
 	case err == nil:
 		return finished
+	case t.broken != nil:
+		return cut
 	case errors.Is(err, ErrInterrupt) && t.asking != nil && len(t.asking.waiting()) > 0:
 		return waiting
 	case t.ctx.Err() != nil:
@@ -146,14 +134,6 @@ func (t *task) classify(err error) ending {
 		return cut // the first failure is the one that stands
 	}
 	return failed
-}
-
-// handle runs the node's error handler under the node's timeout. Its hops and
-// questions are apart from the node's own.
-func (t *task) handle(cause error) (Update, error) {
-	in := t.input()
-	in.Err = cause
-	return t.attempt(t.spec.OnError, in, t.at.prior())
 }
 
 func (t *task) input() Input {
