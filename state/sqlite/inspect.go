@@ -29,12 +29,51 @@ func inspect(ctx context.Context, path string) error {
 	if err != nil || size == 0 {
 		return err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "busy_timeout(5000)")+"&mode=ro")
+	for tries := 1; ; tries++ {
+		before := stamp(path)
+		err := inspectQuietly(ctx, path, size)
+		// Damage seen while someone else was writing need not be any.
+		if !errors.Is(err, state.ErrCorrupt) || tries == inspections || stamp(path) == before {
+			return err
+		}
+	}
+}
+
+// inspections is how often a file that keeps changing is looked at.
+const inspections = 3
+
+// inspectQuietly opens the file for reading. A file that nobody has open is
+// declared immutable, because SQLite would else put a log and an index beside it.
+func inspectQuietly(ctx context.Context, path string, size int64) error {
+	uri := dsn(path, "busy_timeout(5000)") + "&mode=ro"
+	if !exists(path+"-wal") && !exists(path+"-journal") {
+		uri += "&immutable=1"
+	}
+	db, err := sql.Open("sqlite", uri)
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
 	return errors.Join(inspectContent(ctx, db, size), db.Close())
+}
+
+// fileStamp changes when someone writes to a file or to its log.
+type fileStamp struct {
+	size, modified int64
+	log            bool
+}
+
+func stamp(path string) (s fileStamp) {
+	if info, err := os.Stat(path); err == nil {
+		s.size, s.modified = info.Size(), info.ModTime().UnixNano()
+	}
+	s.log = exists(path+"-wal") || exists(path+"-journal")
+	return s
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // inspectHeader returns the file's size; an empty file is a new one.

@@ -161,6 +161,9 @@ func TestForeignOrDamagedFileIsRefusedAndNotTouched(t *testing.T) {
 			if !bytes.Equal(before, after) {
 				t.Error("the file was changed")
 			}
+			if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+				t.Errorf("something was left beside the file: %v (%v)", entries, err)
+			}
 		})
 	}
 }

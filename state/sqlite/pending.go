@@ -29,7 +29,7 @@ func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state
 	})
 }
 
-// PutInterrupt makes a question durable; an id that is there already stays.
+// PutInterrupt makes a question durable; one that is answered already stays.
 func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i state.Interrupt, records []state.Record) error {
 	var pack packer
 	rs := pack.records(records)
@@ -43,7 +43,8 @@ func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i st
 		if i.Asked.IsZero() {
 			i.Asked = unixTime(x.now.UnixNano())
 		}
-		return x.exec(`INSERT INTO interrupts (t, id, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, r.t, i.ID, pack.encode(i))
+		return x.exec(`INSERT INTO interrupts (t, id, data) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET data = excluded.data WHERE answer IS NULL`, r.t, i.ID, pack.encode(i))
 	})
 }
 
