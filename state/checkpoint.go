@@ -110,8 +110,8 @@ type CheckpointStore interface {
 	// PutWrites makes one task's writes durable, with the records that waited
 	// for them, in one operation. The first write of a task wins.
 	PutWrites(ctx context.Context, l Lease, seq int64, w TaskWrites, records []Record) error
-	// PutInterrupt makes a question durable; the same id again is harmless and
-	// keeps an answer that is there.
+	// PutInterrupt makes a question durable. The same id again puts the question
+	// anew: it replaces one that waits, and leaves one that is answered as it is.
 	PutInterrupt(ctx context.Context, l Lease, seq int64, i Interrupt, records []Record) error
 	// Answer stores answers by interrupt id, all or none. It needs no lease. An
 	// unknown id is ErrNotFound, an answered one ErrAnswered.

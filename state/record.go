@@ -91,6 +91,15 @@ type RecordStore interface {
 	Records(ctx context.Context, f RecordFilter) ([]Record, error)
 }
 
+// Undecided reports an attempt that may have taken effect and of which nobody
+// knows whether it did: its intent has no outcome, or its failure tells nothing.
+func (r Record) Undecided() bool {
+	if r.Effect == Safe || r.Final {
+		return false
+	}
+	return r.Status == CallOpen || r.Status != CallSuccess && r.Status != CallRejected && r.Execution != NotExecuted
+}
+
 // SortRecords orders records by Hop, Round and Attempt.
 func SortRecords(rs []Record) {
 	slices.SortFunc(rs, func(a, b Record) int {

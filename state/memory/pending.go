@@ -30,7 +30,7 @@ func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state
 	return nil
 }
 
-// PutInterrupt makes a question durable; an id that is there already stays.
+// PutInterrupt makes a question durable; one that is answered already stays.
 func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i state.Interrupt, records []state.Record) error {
 	t, err := s.lockHeld(ctx, l)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i st
 	if t.interrupts == nil {
 		t.interrupts = make(map[string]state.Interrupt)
 	}
-	if _, asked := t.interrupts[i.ID]; !asked {
+	if t.interrupts[i.ID].Answer == nil {
 		i = i.Clone()
 		i.Answer, i.Answered = nil, time.Time{} // answers come by Answer
 		if i.Asked.IsZero() {

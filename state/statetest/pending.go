@@ -122,6 +122,17 @@ func interrupts(t *testing.T, s state.Store) {
 		equal(t, "interrupts", len(snap.Interrupts), 1)
 		equal(t, "answer", snap.Interrupts[0].Answer, raw(`42`))
 	})
+	t.Run("a question put anew replaces the one that waits", func(t *testing.T) {
+		th, l := running(t, s)
+		ask(t, l, "q", "a")
+		must(t, s.PutInterrupt(t.Context(), l, 1, state.Interrupt{ID: "q", Task: "a", Node: "gate", Value: raw(`"more"`), Schema: raw(`{}`)}, nil))
+		i := load(t, s, th.ID, 0).Interrupts[0]
+		equal(t, "question", []string{string(i.Value), string(i.Schema)}, []string{`"more"`, `{}`})
+		equal(t, "waiting", thread(t, s, th.ID).Waiting, 1)
+		must(t, s.Answer(t.Context(), th.ID, rawMap("q", `1`)))
+		ask(t, l, "q", "a")
+		equal(t, "question that has its answer", string(load(t, s, th.ID, 0).Interrupts[0].Value), `"more"`)
+	})
 	t.Run("a question of another superstep conflicts", func(t *testing.T) {
 		_, l := running(t, s)
 		wantErr(t, s.PutInterrupt(t.Context(), l, 5, state.Interrupt{ID: "q", Value: raw(`1`)}, nil), state.ErrConflict)
