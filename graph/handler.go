@@ -58,6 +58,10 @@ func nondeterministic(err error) bool {
 // failureID names the stored end of a node that failed for good.
 func failureID(task string) string { return identity("failure", task) }
 
+// handlerID is the scope of a task's error handler, whose hops and questions are
+// its own.
+func handlerID(task string) string { return identity("handler", task) }
+
 // recordedFailure finds the failure an earlier run of the superstep recorded.
 func (t *task) recordedFailure() (error, bool) {
 	if t.at.pending == nil || t.spec.OnError == nil {
