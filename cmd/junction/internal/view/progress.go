@@ -14,7 +14,8 @@ import (
 )
 
 // Progress shows a run while it goes: on a terminal one line that is redrawn,
-// elsewhere a plain line per event that matters.
+// elsewhere a plain line for each superstep, for what went wrong, and now and
+// then for how far it has come.
 type Progress struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -31,22 +32,27 @@ type Progress struct {
 	ticking sync.WaitGroup
 }
 
-// redraw is how often the live line moves while nothing happens.
-const redraw = 200 * time.Millisecond
+// How often the live line moves, and how often a plain one says how far it is.
+const (
+	redraw = 200 * time.Millisecond
+	report = 5 * time.Second
+)
 
 // NewProgress returns a view on w; close it before anything else is printed.
 func NewProgress(w io.Writer, live bool) *Progress {
 	p := &Progress{w: w, live: live, started: time.Now(), running: map[string]string{}, stop: make(chan struct{})}
-	if live {
-		p.ticking.Add(1)
-		go p.tick()
-	}
+	p.ticking.Add(1)
+	go p.tick()
 	return p
 }
 
 func (p *Progress) tick() {
 	defer p.ticking.Done()
-	t := time.NewTicker(redraw)
+	every := report
+	if p.live {
+		every = redraw
+	}
+	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
 		select {
@@ -54,7 +60,11 @@ func (p *Progress) tick() {
 			return
 		case <-t.C:
 			p.mu.Lock()
-			p.draw()
+			if p.live {
+				p.draw()
+			} else if p.planned > 0 {
+				p.say("  %d/%d tasks after %s", p.done, p.planned, time.Since(p.started).Round(time.Second))
+			}
 			p.mu.Unlock()
 		}
 	}
@@ -113,16 +123,13 @@ func (p *Progress) OnAttempt(h router.HopInfo, a router.AttemptInfo) {
 	p.draw()
 }
 
-// OnOutcome says which attempts failed, and without a terminal which answered.
+// OnOutcome says which attempts failed.
 func (p *Progress) OnOutcome(h router.HopInfo, a router.AttemptInfo, o router.OutcomeInfo) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case o.Status == state.CallCancelled: // what cut it short is told where it happened
-	case o.Status != state.CallSuccess:
+	// What cut a call short is told where it happened.
+	if o.Status != state.CallSuccess && o.Status != state.CallCancelled {
 		p.say("  %s: attempt %d at %s ended with %s after %s", h.Node, a.Attempt, Clean(a.Server), o.Code, took(o.Duration))
-	case !p.live:
-		p.say("  %s: %s answered in %s", h.Node, Clean(a.Server), took(o.Duration))
 	}
 	p.draw()
 }

@@ -74,6 +74,7 @@ func shorten(s string, n int) string {
 func printQuestions(p *printer, questions []Question, s Style) {
 	for _, q := range questions {
 		p.f("  %s %s\n", s.paint(bold, q.Node), questionText(q.Value))
+		printShown(p, q.Value)
 		answer := "JSON"
 		var schema struct{ Type string }
 		if json.Unmarshal(q.Schema, &schema) == nil && schema.Type == "boolean" {
@@ -85,6 +86,40 @@ func printQuestions(p *printer, questions []Question, s Style) {
 		}
 		p.f("    answer: %s --answer %s%s\n", s.Resume, id, answer)
 	}
+}
+
+// printShown prints what a question shows beside its text, a line an item.
+func printShown(p *printer, value json.RawMessage) {
+	const most = 10
+	var q struct {
+		Show json.RawMessage `json:"show"`
+	}
+	if json.Unmarshal(value, &q) != nil || len(q.Show) == 0 || string(q.Show) == "null" {
+		return
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(q.Show, &items) != nil {
+		items = []json.RawMessage{q.Show}
+	}
+	for i, item := range items {
+		if i == most {
+			p.f("      and %d more\n", len(items)-most)
+			break
+		}
+		p.f("      %s\n", shorten(line(itemText(item)), 160))
+	}
+}
+
+// itemText is a finding as path:line message, and anything else as it is.
+func itemText(item json.RawMessage) string {
+	var f struct {
+		Path, Message, Severity string
+		Line                    int
+	}
+	if json.Unmarshal(item, &f) != nil || f.Path == "" || f.Message == "" {
+		return string(item)
+	}
+	return fmt.Sprintf("%s:%d %s (%s)", f.Path, f.Line, f.Message, f.Severity)
 }
 
 // questionText is a question for people: its question field where there is one.

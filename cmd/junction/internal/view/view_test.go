@@ -102,14 +102,14 @@ func TestExplainNamesTheLastFailingCallAndWhatToTry(t *testing.T) {
 func TestSummarySaysHowToAnswerAndGoOn(t *testing.T) {
 	o := Outcome{
 		Thread: "t1", Status: state.StatusInterrupted, State: map[string]any{"report": "# Report\n"},
-		Interrupts: []Question{{ID: "q1", Node: "gate", Value: json.RawMessage(`{"question":"Publish?"}`), Schema: json.RawMessage(`{"type":"boolean"}`)}},
+		Interrupts: []Question{{ID: "q1", Node: "gate", Value: json.RawMessage(`{"question":"Publish?","show":[{"path":"a.go","line":3,"message":"bad","severity":"high"},"other"]}`), Schema: json.RawMessage(`{"type":"boolean"}`)}},
 		Hops:       NewHops(twoAttempts()),
 	}
 	var out bytes.Buffer
 	if err := Summary(&out, o, Style{Resume: "junction resume t1"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Report", "waiting for an answer: thread t1", "Publish?", "junction resume t1 --answer true", "SERVER"} {
+	for _, want := range []string{"# Report", "waiting for an answer: thread t1", "Publish?", "a.go:3 bad (high)", `"other"`, "junction resume t1 --answer true", "SERVER"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, out.String())
 		}
@@ -126,7 +126,7 @@ func TestProgressPrintsPlainLinesWhereNoTerminalIs(t *testing.T) {
 	p.OnOutcome(hop, router.AttemptInfo{Attempt: 1, Server: "a"}, router.OutcomeInfo{Status: state.CallTimeout, Code: router.Timeout, Duration: time.Second})
 	p.OnOutcome(hop, router.AttemptInfo{Attempt: 2, Server: "b"}, router.OutcomeInfo{Status: state.CallSuccess, Duration: time.Millisecond})
 	p.Close()
-	want := "superstep 1: review ×2, secrets\n  review: attempt 1 at a ended with MCP_TIMEOUT after 1s\n  review: b answered in 1ms\n"
+	want := "superstep 1: review ×2, secrets\n  review: attempt 1 at a ended with MCP_TIMEOUT after 1s\n"
 	if out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
