@@ -21,8 +21,7 @@ func (e *RecordedError) Failure() state.Failure { return e.Recorded }
 // does anything, so that a resume goes on with the handler and never finds a
 // node that succeeds after all.
 func (t *task) perform() (u Update, handled *state.Failure, err error) {
-	failed, recorded := t.recordedFailure()
-	if recorded {
+	if failed := t.recordedFailure(); failed != nil {
 		err = failed
 	} else {
 		u, err = t.attempts()
@@ -62,16 +61,17 @@ func failureID(task string) string { return identity("failure", task) }
 // its own.
 func handlerID(task string) string { return identity("handler", task) }
 
-// recordedFailure finds the failure an earlier run of the superstep recorded.
-func (t *task) recordedFailure() (error, bool) {
+// recordedFailure finds the failure an earlier run of the superstep recorded;
+// nil: none.
+func (t *task) recordedFailure() *RecordedError {
 	if t.at.pending == nil || t.spec.OnError == nil {
-		return nil, false
+		return nil
 	}
 	w, ok := t.at.pending.Pending[failureID(t.ID)]
 	if !ok || w.Handled == nil {
-		return nil, false
+		return nil
 	}
-	return &RecordedError{*w.Handled}, true
+	return &RecordedError{*w.Handled}
 }
 
 // recordFailure makes the node's failure durable, as the writes of a task that

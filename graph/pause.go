@@ -3,12 +3,13 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"junction/state"
 )
 
 // heldBack reports whether a task must not run yet: its node pauses before it,
-// or all its questions still wait.
+// or all its questions still wait and would be put as they were.
 func (r *run) heldBack(t *task) (bool, error) {
 	if t.spec.PauseBefore {
 		if hold, err := r.pause(t, "before"); hold || err != nil {
@@ -26,9 +27,28 @@ func (r *run) heldBack(t *task) (bool, error) {
 		if i.Answer != nil {
 			return false, nil
 		}
+		if r.changes(t, i.Asked) {
+			return false, nil
+		}
 		waits = true
 	}
 	return waits, nil
+}
+
+// changes reports whether a question that was asked then would be another one
+// now: since then the maximum time of an attempt of unknown outcome has passed,
+// so that more can be done about it.
+func (r *run) changes(t *task, asked time.Time) bool {
+	now := time.Now()
+	for _, rec := range r.pending.Records {
+		if rec.Task != t.ID && rec.Task != handlerID(t.ID) || !rec.Undecided() {
+			continue
+		}
+		if over := rec.Started.Add(rec.Max); asked.Before(over) && !now.Before(over) {
+			return true
+		}
+	}
+	return false
 }
 
 // pausedAfter reports whether a node of a finished superstep pauses after it.
