@@ -66,7 +66,9 @@ func (h *hop) newRecord(c *choice) (*state.Record, error) {
 	}
 	h.last++
 	rec := &state.Record{
-		Attempt: h.last, Capability: h.call.Capability,
+		// Questions about the attempt are named by these: the next run, which reads
+		// the record from the journal, must find their answers.
+		Hop: h.id(), Round: h.journaled.Round(), Attempt: h.last, Capability: h.call.Capability,
 		Server: c.entry.server.ID, Endpoint: c.entry.server.Endpoint(), Tool: c.entry.offer.Tool,
 		Effect: effectOf(c.entry.offer), Max: max(h.max-h.queued, time.Millisecond), Started: time.Now(), Decision: decision,
 	}

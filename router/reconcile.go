@@ -110,11 +110,12 @@ const corrections = 16
 // breaks the contract is asked for anew, since an answer that was stored cannot
 // be taken back and would fail every later run as well.
 func (h *hop) verdict(ctx context.Context, rec state.Record) (v verdict, result any, err error) {
-	name := fmt.Sprintf("unknown-%s-%d-%d", h.id(), rec.Round, rec.Attempt)
+	asked := fmt.Sprintf("unknown-%s-%d-%d", rec.Hop, rec.Round, rec.Attempt)
+	name := asked
 	var fault error
 	for n := range corrections {
 		if n > 0 {
-			name = fmt.Sprintf("unknown-%s-%d-%d-corrected-%d", h.id(), rec.Round, rec.Attempt, n)
+			name = fmt.Sprintf("%s-corrected-%d", asked, n)
 		}
 		if v, err = h.question(ctx, rec, name, fault); err != nil || v.Choice != choiceHappened {
 			return v, nil, err

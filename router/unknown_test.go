@@ -359,6 +359,37 @@ func TestWhereNobodyCanBeAskedTheOutcomeIsAnError(t *testing.T) {
 	}
 }
 
+func TestTheNextRunFindsTheAnswerToAQuestionThatWasPutAsTheCallFailed(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, time.Hour} { // before and after the maximum
+		f := newFleet().add("a", func(s *router.Server, k *script) {
+			s.Offers[0].Effect = state.Unsafe
+			k.answer = fails(router.CallError{Code: router.Transport, Execution: state.Unknown, Message: "reset"})
+		})
+		inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+			book, someone := &ledgerBook{}, &person{}
+			ctx, _ := task{book: book, person: someone}.context(t)
+			if _, err := r.Do(ctx, work); !errors.Is(err, errPaused) || len(someone.asked) != 1 {
+				t.Fatalf("%v after %d questions", err, len(someone.asked))
+			}
+			pass(after)
+			first := someone.asked[0]
+			someone.say = func(q asked) string {
+				if q.Name == first.Name {
+					return `{"choice": "happened", "result": true}`
+				}
+				return ""
+			}
+			ctx, _ = task{book: book, person: someone}.context(t)
+			if a, err := r.Do(ctx, work); err != nil || a.Value != true || len(f.calls) != 1 {
+				t.Fatalf("%+v, %v after %d calls and the questions %v", a, err, len(f.calls), someone.asked)
+			}
+			if first.Question["hop"] == "" {
+				t.Error("the evidence does not name the hop")
+			}
+		})
+	}
+}
+
 func TestAResultThatBreaksTheContractIsAskedForAnew(t *testing.T) {
 	f := newFleet().add("a", effect(state.Unsafe))
 	f.snapshot.Contracts["work"] = router.Contract{Capability: "work", Output: []byte(`{"type": "object", "required": ["id"]}`)}
