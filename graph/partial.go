@@ -31,7 +31,7 @@ func OverwriteWith[T any](v T) Overwrite[T] { return Overwrite[T]{v, true} }
 func (o Overwrite[T]) write() (v any, ok, overwrite bool) { return o.value, o.ok, true }
 func (o Overwrite[T]) holds() reflect.Type                { return reflect.TypeFor[T]() }
 
-// Goto, as a field of a partial update, names the node's successors in place of
+// A Goto as a field of a partial update names the node's successors in place of
 // its edges; nil follows the edges. The node declares where it may go with
 // [MayGo].
 type Goto []Send

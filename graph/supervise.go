@@ -45,7 +45,7 @@ func (r *run) execute(start func() error, back chan<- ended) {
 		}
 		back <- r.stop(state.StatusFailed, err)
 	}()
-	e := ended{}
+	var e ended
 	if err := start(); err != nil {
 		e = ended{Result{Thread: r.id}, err}
 	} else {

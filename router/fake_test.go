@@ -199,10 +199,9 @@ func (b *ledgerBook) Records(context.Context, state.RecordFilter) ([]state.Recor
 
 // person answers questions; without an answer the thread pauses.
 type person struct {
-	mu      sync.Mutex
-	answers map[string]string // by choice offered: name → JSON
-	asked   []asked
-	say     func(q asked) string // "" leaves the question open
+	mu    sync.Mutex
+	asked []asked
+	say   func(q asked) string // "" leaves the question open
 }
 
 type asked struct {

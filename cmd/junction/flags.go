@@ -36,7 +36,7 @@ func parseSets(sets []string) (map[string]any, []error) {
 		key, text, found := strings.Cut(s, "=")
 		switch {
 		case !found || key == "":
-			faults = append(faults, fmt.Errorf("--set %q: write key=value, for example --set repo=.", s))
+			faults = append(faults, fmt.Errorf("--set %q: write key=value, for example --set repo=PATH", s))
 			continue
 		case strings.HasPrefix(text, "@@"):
 			text = text[1:]

@@ -34,7 +34,7 @@ type child struct {
 
 // start runs a server. The child reads end of file on its input when this
 // process dies, however it dies.
-func (sp *spawner) start(d *router.Dial, self string, grace time.Duration) (*child, error) {
+func (s *spawner) start(d *router.Dial, self string, grace time.Duration) (*child, error) {
 	cmd, err := command(d, self)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (sp *spawner) start(d *router.Dial, self string, grace time.Duration) (*chi
 		pipes = append(pipes, r, w)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
-	if err := sp.run(cmd); err != nil {
+	if err := s.run(cmd); err != nil {
 		closeAll(pipes)
 		return nil, fmt.Errorf("%q does not start: %w", d.Command, err)
 	}

@@ -155,10 +155,11 @@ func neverReceived(status int) bool {
 // rpcError reads a JSON-RPC error from the body of a refusal.
 func (x *exchange) rpcError() *router.CallError {
 	var resp transport.JSONRPCResponse
-	if json.Unmarshal(x.body, &resp) != nil || resp.Error == nil || resp.Error.Code == 0 {
-		return nil
+	err := json.Unmarshal(x.body, &resp)
+	if err == nil && resp.Error != nil && resp.Error.Code != 0 {
+		return refused(resp.Error)
 	}
-	return refused(resp.Error)
+	return nil // a refusal that is no JSON-RPC is judged by its status
 }
 
 // breakage says what an exchange means that brought no usable answer.

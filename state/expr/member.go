@@ -119,7 +119,7 @@ func (r *run) slice(n *ast.SliceNode) (any, error) {
 		return nil, err
 	}
 	var runes []rune
-	size := 0
+	var size int
 	switch v := v.(type) {
 	case []any:
 		size = len(v)

@@ -78,15 +78,15 @@ func (x *tx) held(l state.Lease) (row, error) {
 	return r, r.lease.check(l, x.now)
 }
 
-// check reports ErrLeaseLost unless l is the lease that stands.
-func (s lease) check(l state.Lease, now time.Time) error {
+// check reports ErrLeaseLost unless of is the lease that stands.
+func (l lease) check(of state.Lease, now time.Time) error {
 	switch {
-	case s.token != l.Token:
-		return state.LostLease(l, "another worker has taken the thread since")
-	case !s.held:
-		return state.LostLease(l, "it was released")
-	case s.remaining(now) <= 0:
-		return state.LostLease(l, "it ran out")
+	case l.token != of.Token:
+		return state.LostLease(of, "another worker has taken the thread since")
+	case !l.held:
+		return state.LostLease(of, "it was released")
+	case l.remaining(now) <= 0:
+		return state.LostLease(of, "it ran out")
 	}
 	return nil
 }

@@ -49,12 +49,13 @@ func (x *tx) putRecords(r row, pack *packer, records []packedRecord) error {
 }
 
 func (x *tx) putRecord(r row, rec packedRecord) error {
-	merged, ok := rec.Record, true
+	merged := rec.Record
 	old, there, err := x.record(r.t, rec.Record)
 	if err != nil {
 		return err
 	}
 	if there {
+		var ok bool
 		if merged, ok = state.Merge(old.Record, merged); !ok {
 			return nil
 		}

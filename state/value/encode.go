@@ -114,7 +114,7 @@ func appendText(dst []byte, s string) ([]byte, error) {
 	}
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
 			continue

@@ -127,7 +127,7 @@ func handler[In, Out any](f func(context.Context, In) (Out, error)) mcpserver.To
 		}
 		var in In
 		if err := json.Unmarshal(raw, &in); err != nil {
-			return mcp.NewToolResultError("arguments: " + err.Error()), nil
+			return mcp.NewToolResultError("arguments: " + err.Error()), nil //nolint:nilerr // the caller's fault is the tool's answer
 		}
 		out, err := f(ctx, in)
 		if down := (outage{}); errors.As(err, &down) {

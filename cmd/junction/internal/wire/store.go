@@ -62,7 +62,7 @@ func parseAddress(address string) (scheme, path string, err error) {
 	rest = strings.TrimPrefix(rest, "//")
 	switch {
 	case !found:
-		return "", "", fmt.Errorf("%w %q: no scheme: write sqlite:%s, or memory:", ErrAddress, address, address)
+		return "", "", fmt.Errorf("%w %q: no scheme: write sqlite:%s, or memory: for none that lasts", ErrAddress, address, address)
 	case scheme == "memory":
 		return scheme, "", nil
 	case scheme == "sqlite" && rest == "":
@@ -71,7 +71,7 @@ func parseAddress(address string) (scheme, path string, err error) {
 		path, err := filepath.Abs(rest)
 		return scheme, path, err
 	}
-	return "", "", fmt.Errorf("%w %q: unknown scheme %q: this version knows sqlite:PATH and memory:", ErrAddress, redact(address), scheme)
+	return "", "", fmt.Errorf("%w %q: unknown scheme %q: this version knows sqlite:PATH and memory: only", ErrAddress, redact(address), scheme)
 }
 
 // redact takes user and password out of an address.

@@ -105,13 +105,10 @@ func (p *parser) ifStatement(t token) {
 	p.elseBlock()
 }
 
-func (p *parser) elseBlock() bool {
-	t := p.peek()
-	if !p.take("else") {
-		return false
+func (p *parser) elseBlock() {
+	if t := p.peek(); p.take("else") {
+		p.block(t)
 	}
-	p.block(t)
-	return true
 }
 
 func (p *parser) loop(t token) {
