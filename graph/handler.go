@@ -43,8 +43,27 @@ func (t *task) perform() (u Update, handled *state.Failure, err error) {
 func (t *task) final(err error) bool {
 	var update *UpdateError
 	var mutation *MutationError
+	var journal *state.JournalError
 	return !errors.Is(err, errAbandoned) && t.classify(err) == failed &&
-		!errors.As(err, &update) && !errors.As(err, &mutation) && !lost(err) && !nondeterministic(err)
+		!errors.As(err, &update) && !errors.As(err, &mutation) && !errors.As(err, &journal) &&
+		!lost(err) && !nondeterministic(err) && !t.undecided(err)
+}
+
+// undecided reports whether a hop of the node may have taken effect and nobody
+// knows: an error handler would take a guess for a failure, and the commit after
+// it would forget the question. The thread fails instead, and a resume settles
+// it. An error that says Settled has been decided on by a person.
+func (t *task) undecided(err error) bool {
+	var decided interface {
+		error
+		Settled() bool
+	}
+	if errors.As(err, &decided) && decided.Settled() {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.journal != nil && t.journal.Undecided()
 }
 
 func lost(err error) bool { return errors.Is(err, state.ErrLeaseLost) }

@@ -18,22 +18,48 @@ const (
 )
 
 // repeated runs a store operation that is harmless to repeat.
-func (r *run) repeated(op func(ctx context.Context) error) error {
+func (r *run) repeated(op func(ctx context.Context) error) error { return r.repeatedIn(r.keep, op) }
+
+// repeatedIn is repeated for as long as ctx and the run's own store operations
+// last.
+func (r *run) repeatedIn(ctx context.Context, op func(ctx context.Context) error) error {
 	delay := storeDelay
 	for n := 1; ; n++ {
-		err := op(r.keep)
-		if err == nil || n == storeTries || settledError(err) || r.keep.Err() != nil {
+		err := op(ctx)
+		if err == nil || n == storeTries || settledError(err) || ctx.Err() != nil || r.keep.Err() != nil {
 			return r.cause(err)
 		}
 		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return r.cause(err)
 		case <-r.keep.Done():
 			timer.Stop()
 			return r.cause(err)
 		}
 		delay *= 2
 	}
+}
+
+// hopStore is the store as journals see it: what a hop stores is tried again as
+// everything else is, under the lease as it stands then.
+type hopStore struct {
+	state.Store
+	run *run
+}
+
+func (s hopStore) PutRecords(ctx context.Context, _ state.Lease, records []state.Record) error {
+	return s.run.repeatedIn(ctx, func(ctx context.Context) error {
+		return s.Store.PutRecords(ctx, s.run.lease.current(), records)
+	})
+}
+
+func (s hopStore) PutSession(ctx context.Context, _ state.Lease, session state.Session) error {
+	return s.run.repeatedIn(ctx, func(ctx context.Context) error {
+		return s.Store.PutSession(ctx, s.run.lease.current(), session)
+	})
 }
 
 // cause names a lost lease as what ended an operation that it cut.

@@ -240,6 +240,9 @@ func (e *UnknownOutcomeError) Error() string {
 // Unwrap returns the cause.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
+// Settled reports that a person has decided: what follows may go on.
+func (e *UnknownOutcomeError) Settled() bool { return e.Abandoned }
+
 // Code is the attempt's.
 func (e *UnknownOutcomeError) Code() string { return e.Evidence.Code }
 

@@ -67,3 +67,19 @@ func (e *OpenHopError) Error() string {
 	return fmt.Sprintf("node %q: hop %s is still open: hops of one task run one after another; "+
 		"give each a name of its own (router.Key) to run them at once", e.Node, e.Open)
 }
+
+// JournalError reports that the journal of a task could not be kept: what the
+// hop did, if anything, is not the node's failure, and no error handler's to
+// take care of.
+type JournalError struct {
+	Node string
+	What string // what was to be stored
+	Err  error
+}
+
+func (e *JournalError) Error() string {
+	return fmt.Sprintf("journal of node %q: %s: %v", e.Node, e.What, e.Err)
+}
+
+// Unwrap returns the store's error.
+func (e *JournalError) Unwrap() error { return e.Err }

@@ -47,10 +47,11 @@ func (r Retention) Due(s Status, age time.Duration) bool {
 }
 
 // Merge is the record that stands after update was written over old: an outcome
-// is never replaced by an intent, and the time the store gave an intent stays
-// when its outcome brings none. ok is false when old stays as it is.
+// is never replaced by an intent, nor a final result by anything that comes
+// later, and the time the store gave an intent stays when its outcome brings
+// none. ok is false when old stays as it is.
 func Merge(old, update Record) (merged Record, ok bool) {
-	if old.Status != CallOpen && update.Status == CallOpen {
+	if old.Status != CallOpen && update.Status == CallOpen || old.Final && old.Status == CallSuccess {
 		return old, false
 	}
 	if update.Started.IsZero() {

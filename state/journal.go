@@ -185,6 +185,27 @@ func (j *Journal) Known() []Record {
 	return all
 }
 
+// Undecided reports whether a hop of the task may have taken effect and nobody
+// knows whether it did. Such a task has not failed: its next run finds out.
+func (j *Journal) Undecided() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, rs := range j.known { // in order of round
+		open := false
+		for _, r := range rs {
+			if r.Final {
+				open = false // its round has ended, and so have those before it
+				continue
+			}
+			open = open || r.Undecided()
+		}
+		if open {
+			return true
+		}
+	}
+	return false
+}
+
 // intent stores r, with everything that waits, and remembers it. When it could
 // not be stored nothing may be sent: in this process it has not happened.
 func (j *Journal) intent(ctx context.Context, r Record) error {
@@ -192,7 +213,7 @@ func (j *Journal) intent(ctx context.Context, r Record) error {
 		waiting := j.Take()
 		if err := j.opt.Store.PutRecords(ctx, j.opt.Lease(), append(slices.Clip(waiting), r)); err != nil {
 			j.Return(waiting)
-			return fmt.Errorf("journal of node %q: intent of hop %s: %w", j.scope.Node, r.Hop, err)
+			return &JournalError{Node: j.scope.Node, What: "intent of hop " + r.Hop, Err: err}
 		}
 	}
 	j.mu.Lock()
@@ -219,7 +240,7 @@ func (j *Journal) outcome(ctx context.Context, r Record, durable bool) error {
 	batch := j.Take()
 	if err := j.opt.Store.PutRecords(ctx, j.opt.Lease(), batch); err != nil {
 		j.Return(batch)
-		return fmt.Errorf("journal of node %q: outcome of hop %s: %w", j.scope.Node, r.Hop, err)
+		return &JournalError{Node: j.scope.Node, What: "outcome of hop " + r.Hop, Err: err}
 	}
 	return nil
 }

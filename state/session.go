@@ -1,9 +1,6 @@
 package state
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // KeepSession makes a session that a hop uses part of its thread's state, so
 // that a run resumed days later, elsewhere, knows what it had. A journal whose
@@ -14,7 +11,7 @@ func (j *Journal) KeepSession(ctx context.Context, s Session) error {
 		return nil
 	}
 	if err := store.PutSession(ctx, j.opt.Lease(), s); err != nil {
-		return fmt.Errorf("session with %s for node %q: %w", s.Server, j.scope.Node, err)
+		return &JournalError{Node: j.scope.Node, What: "session with " + s.Server, Err: err}
 	}
 	return nil
 }

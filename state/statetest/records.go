@@ -48,6 +48,17 @@ func records(t *testing.T, s state.Store) {
 		put(t, l, r)
 		equal(t, "status", only(t, th.ID).Status, state.CallSuccess)
 	})
+	t.Run("a final result is reached once: what comes later changes nothing", func(t *testing.T) {
+		th, l := running(t, s)
+		r := record("h-"+th.ID, 1)
+		put(t, l, success(r, `1`))
+		late := r
+		late.Status, late.Execution, late.Message = state.CallError, state.Unknown, "the worker stopped"
+		put(t, l, late)
+		put(t, l, success(r, `2`))
+		got := only(t, th.ID)
+		equal(t, "status and result", []string{string(got.Status), string(got.Result)}, []string{"success", "1"})
+	})
 	t.Run("the store stamps an intent, and its outcome keeps that time", func(t *testing.T) {
 		th, l := running(t, s)
 		r := record("h-"+th.ID, 1)
