@@ -81,18 +81,35 @@ func (h *hop) newRecord(c *choice) (*state.Record, error) {
 
 // intend makes the intent durable where the effect asks for it, and checks that
 // this worker may still send: before, so that no intent is left of what was not
-// sent, and after, because storing took time.
+// sent, and after, because storing took time. Choosing took time as well: a drain
+// may have begun since.
 func (h *hop) intend(ctx context.Context, rec *state.Record, durable bool) error {
+	if err := h.interrupted(ctx); err != nil {
+		return err
+	}
 	if err := h.journal.MaySend(); err != nil {
 		return err
 	}
 	if !durable {
 		return nil
 	}
-	if err := h.journaled.Intent(ctx, *rec); err != nil {
-		return err
+	err := h.journaled.Intent(ctx, *rec)
+	if err == nil {
+		err = h.journal.MaySend()
 	}
-	return h.journal.MaySend()
+	if err != nil {
+		return errors.Join(err, h.unsent(ctx, *rec, err))
+	}
+	return nil
+}
+
+// unsent notes that a request did not leave although its intent may be durable:
+// a store that fails may have stored it all the same. The note rides in the
+// task's next store operation.
+func (h *hop) unsent(ctx context.Context, rec state.Record, why error) error {
+	rec.Status, rec.Execution, rec.Duration = state.CallRejected, state.NotExecuted, time.Since(rec.Started)
+	rec.Message = "it was not sent: " + why.Error()
+	return h.outcome(ctx, rec, false)
 }
 
 // send makes the request. A drain cancels it when it is safe.

@@ -165,7 +165,9 @@ type ledgerBook struct {
 	mu      sync.Mutex
 	records map[[3]any]state.Record
 	order   [][3]any
-	fail    error
+	fail    error // nothing is stored
+
+	answerLost error // it is stored, but the caller hears this
 }
 
 func (b *ledgerBook) PutRecords(_ context.Context, _ state.Lease, records []state.Record) error {
@@ -184,7 +186,7 @@ func (b *ledgerBook) PutRecords(_ context.Context, _ state.Lease, records []stat
 		}
 		b.records[k] = r
 	}
-	return nil
+	return b.answerLost
 }
 
 func (b *ledgerBook) Records(context.Context, state.RecordFilter) ([]state.Record, error) {

@@ -34,5 +34,13 @@ func (l *lock) patience(maximum time.Duration) time.Time { return l.since.Add(ma
 // key, so one answer settles them.
 func (l *lock) last() []state.Record { return l.unknown[len(l.unknown)-1:] }
 
-// forgotten reports that the ledger may have dropped the key.
-func (l *lock) forgotten(now time.Time) bool { return l.held() && now.Sub(l.since) >= l.keeps }
+// skew is how far the clocks of two workers may lie apart before the age of an
+// intent cannot be told.
+const skew = time.Minute
+
+// forgotten reports that the ledger may have dropped the key, as far as can be
+// told: a clock that stands well before the intent vouches for nothing.
+func (l *lock) forgotten(now time.Time) bool {
+	age := now.Sub(l.since)
+	return l.held() && (age >= l.keeps || age < -skew)
+}

@@ -20,10 +20,13 @@ const budgetPatience = 10 * time.Second
 // proceed reads the table after a failed attempt. It returns nil when another
 // attempt may be made, and has noted where it may not go.
 func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
+	id, rec := c.entry.server.ID, h.record
 	if err := h.interrupted(ctx); err != nil {
+		if _, late := errors.AsType[*DeadlineError](err); late && h.asks() && after(e, rec.Effect) == reconcile {
+			return &unsettledError{[]state.Record{*rec}} // no time is left, but a question needs none
+		}
 		return err
 	}
-	id, rec := c.entry.server.ID, h.record
 	open := rec.Execution != state.NotExecuted && rec.Effect == state.Conditional
 	h.open = h.open || rec.Execution != state.NotExecuted && rec.Effect != state.Safe
 	if rec.Effect == state.Conditional && inProgress(e) {

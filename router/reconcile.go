@@ -67,12 +67,15 @@ const (
 	choiceAbandon  = "abandon"
 )
 
+// asks reports whether a person can be asked.
+func (h *hop) asks() bool { return !h.alone && h.journal.Asks() }
+
 // ask puts the attempts that may have executed before a person, one after
 // another. settled is true when one of them happened; false without an error
 // means that none did, and the hop may be called again.
 func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, settled bool, _ error) {
 	for _, rec := range records {
-		if h.alone || !h.journal.Asks() {
+		if !h.asks() {
 			return a, false, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: h.failureOf(rec)}
 		}
 		v, result, err := h.verdict(ctx, rec)
