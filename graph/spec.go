@@ -123,7 +123,7 @@ type Send struct {
 type EventKind string
 
 const (
-	EventStep       EventKind = "step"       // a superstep begins: Step, Nodes
+	EventStep       EventKind = "step"       // a superstep begins: Step, Nodes, Tasks
 	EventTask       EventKind = "task"       // a task begins
 	EventTaskDone   EventKind = "task_done"  // a task has ended: Err, Update
 	EventRetry      EventKind = "retry"      // a node will be run again: Err, Attempt
@@ -143,7 +143,8 @@ type Event struct {
 	Task    string
 	Node    string
 	Index   int
-	Nodes   []string
+	Nodes   []string // of a superstep, each once
+	Tasks   int      // of a superstep, those with stored writes included
 	Attempt int
 	Update  Update
 	Value   any

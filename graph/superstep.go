@@ -68,7 +68,7 @@ func (r *run) round() (*superstep, error) {
 	}
 	r.current.Store(s)
 	if r.stream.on != nil {
-		r.event(Event{Kind: EventStep, Nodes: nodeNames(r.tasks)})
+		r.event(Event{Kind: EventStep, Nodes: nodeNames(r.tasks), Tasks: len(r.tasks)})
 	}
 	s.undone, s.unsaved = todo, todo
 	switch todo {

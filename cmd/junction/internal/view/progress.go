@@ -87,8 +87,8 @@ func (p *Progress) Event(e graph.Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case graph.EventStep:
-		p.step, p.done, p.planned = e.Step, 0, len(e.Nodes)
-		p.say("superstep %d: %s", e.Step, nodes(e.Nodes))
+		p.step, p.done, p.planned = e.Step, 0, e.Tasks
+		p.say("superstep %d: %s", e.Step, planned(e))
 	case graph.EventTask:
 		p.begin(e.Task, e.Node)
 	case graph.EventTaskDone:
@@ -166,22 +166,13 @@ func errorLine(err error) string {
 	return line(err.Error())
 }
 
-// nodes names each node once, with the number of its tasks.
-func nodes(names []string) string {
-	var parts []string
-	for i := 0; i < len(names); {
-		n := i
-		for n < len(names) && names[n] == names[i] {
-			n++
-		}
-		part := names[i]
-		if n-i > 1 {
-			part = fmt.Sprintf("%s ×%d", part, n-i)
-		}
-		parts = append(parts, part)
-		i = n
+// planned names a superstep's nodes, and says how many tasks they are.
+func planned(e graph.Event) string {
+	names := strings.Join(e.Nodes, ", ")
+	if e.Tasks > len(e.Nodes) {
+		names += fmt.Sprintf(" (%d tasks)", e.Tasks)
 	}
-	return strings.Join(parts, ", ")
+	return names
 }
 
 // say prints a line that stays. On a terminal only what went wrong does.
