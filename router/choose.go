@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"junction/health"
@@ -27,11 +28,12 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 		if err := h.interrupted(ctx); err != nil {
 			return nil, err
 		}
-		p := h.r.gatherPool(ctx, &h.call)
+		p := h.r.gatherPool(ctx, &h.call, h.asking)
 		if err := h.keepsContract(p); err != nil {
 			return nil, err
 		}
-		if err := h.bar(p); err != nil {
+		p, err := h.bar(p)
+		if err != nil {
 			return nil, err
 		}
 		picked, level, waits := h.draw(p)
@@ -61,7 +63,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 				return nil, err
 			}
 		default:
-			return nil, &NoCandidateError{Capability: h.what, Rejected: h.decision.Rejected, Err: h.refreshErr}
+			return nil, &NoCandidateError{Capability: h.what, Rejected: h.rejected, Err: h.refreshErr}
 		}
 	}
 }
@@ -72,7 +74,7 @@ func (h *hop) draw(p *pool) (picked int, level standing, waits bool) {
 	defer ballots.Put(b)
 	seed := h.seedNext()
 	pick(b, p.entries, policy{h.r.options.Score, h.r.options.Transform, h.r.options.Picker}, seed, time.Now())
-	h.decision = h.r.decide(b, p, h.call.Capability, seed)
+	h.decision, h.rejected = h.r.decide(b, p, h.call.Capability, seed)
 	return b.picked, b.level, b.counts[resting]+b.counts[saturated] > 0
 }
 
@@ -128,9 +130,16 @@ func (h *hop) keepsContract(p *pool) error {
 	return nil
 }
 
-// bar marks the entries that this hop has something against.
-func (h *hop) bar(p *pool) error {
+// bar returns the pool with the entries marked that this hop has something
+// against; the pool itself while it has nothing against any.
+func (h *hop) bar(p *pool) (*pool, error) {
 	pinned := h.pinned()
+	if pinned == "" && h.only == "" && len(h.barred)+len(h.unfit)+len(h.tried) == 0 && !h.lock.held() {
+		return p, nil
+	}
+	own := *p
+	own.entries = slices.Clone(p.entries)
+	p = &own
 	held := pinned == ""
 	for i := range p.entries {
 		e := &p.entries[i]
@@ -153,9 +162,9 @@ func (h *hop) bar(p *pool) error {
 	}
 	if !held {
 		h.r.pins.drop(h.pin())
-		return &SessionLostError{Capability: h.what, HopID: h.id(), ServerID: pinned}
+		return nil, &SessionLostError{Capability: h.what, HopID: h.id(), ServerID: pinned}
 	}
-	return nil
+	return p, nil
 }
 
 func (e *entry) exclude(reason, detail string) {
@@ -214,7 +223,7 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 		wait = rest
 	}
 	if wait <= 0 || h.journaled == nil {
-		return &RejectedError{Capability: h.what, Waited: h.queued, Rejected: h.decision.Rejected}
+		return &RejectedError{Capability: h.what, Waited: h.queued, Rejected: h.rejected}
 	}
 	err := h.wait(ctx, wait, freed)
 	h.queued += time.Since(begun)

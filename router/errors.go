@@ -3,6 +3,8 @@ package router
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,24 @@ const (
 	CodeBudget      = "budget"
 	CodeDeadline    = "deadline"
 )
+
+// rejectionsTold is how many servers a message names; of a large fleet it counts
+// the others.
+const rejectionsTold = 16
+
+// untold counts the rejections that a message does not name, by reason.
+func untold(rejected []Rejection) string {
+	if len(rejected) <= rejectionsTold {
+		return ""
+	}
+	rest := rejected[rejectionsTold:]
+	counts := countReasons(rest)
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		reasons = append(reasons, fmt.Sprintf("%s %d", reason, counts[reason]))
+	}
+	return fmt.Sprintf("; and %d more (%s)", len(rest), strings.Join(reasons, ", "))
+}
 
 // NoCandidateError reports that no server can do what was asked. Nothing was
 // sent.
@@ -31,7 +51,7 @@ func (e *NoCandidateError) Error() string {
 	if len(e.Rejected) == 0 {
 		b.WriteString(": no server is known; add one to the servers file (mcpServers) or give --config")
 	}
-	for i, r := range e.Rejected {
+	for i, r := range e.Rejected[:min(len(e.Rejected), rejectionsTold)] {
 		sep := "; "
 		if i == 0 {
 			sep = ": "
@@ -42,6 +62,7 @@ func (e *NoCandidateError) Error() string {
 		}
 		b.WriteString(")")
 	}
+	b.WriteString(untold(e.Rejected))
 	if e.Err != nil {
 		fmt.Fprintf(&b, "; looking for others failed: %v", e.Err)
 	}
@@ -133,8 +154,12 @@ func (e *RejectedError) Error() string {
 			busy = append(busy, fmt.Sprintf("%s (%s)", r.Server, r.Detail))
 		}
 	}
-	return fmt.Sprintf("every server for %q is busy after waiting %s: %s; start fewer tasks at once or add a server",
-		e.Capability, e.Waited.Round(time.Millisecond), strings.Join(busy, ", "))
+	more := ""
+	if over := len(busy) - rejectionsTold; over > 0 {
+		more, busy = fmt.Sprintf(" and %d more", over), busy[:rejectionsTold]
+	}
+	return fmt.Sprintf("every server for %q is busy after waiting %s: %s%s; start fewer tasks at once or add a server",
+		e.Capability, e.Waited.Round(time.Millisecond), strings.Join(busy, ", "), more)
 }
 
 // Code returns "saturated".

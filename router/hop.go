@@ -16,6 +16,7 @@ type hop struct {
 	r        *Router
 	call     state.Call
 	what     string // for people: the capability, or the tool
+	asking   asking // what the call asks of a server
 	with     any    // the arguments, canonical
 	seedBase uint64
 	draws    uint64
@@ -32,6 +33,7 @@ type hop struct {
 	attempts []*AttemptError
 	record   *state.Record // of the last attempt
 	decision Decision      // the last one made
+	rejected []Rejection   // of that decision, where its record only counts them too
 
 	tried   map[string]bool      // servers
 	barred  map[string]string    // servers not to be used again in this hop → why
@@ -60,7 +62,7 @@ func (r *Router) begin(ctx context.Context, c state.Call) (*hop, error) {
 		return nil, err
 	}
 	h := &hop{
-		r: r, call: c, what: whatOf(&c), with: with, limit: c.Attempts,
+		r: r, call: c, what: whatOf(&c), asking: askingOf(&c), with: with, limit: c.Attempts,
 		tried: map[string]bool{}, barred: map[string]string{}, renewed: map[string]bool{},
 	}
 	h.deciding = c.RouteOnly

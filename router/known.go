@@ -14,13 +14,13 @@ type known struct {
 	server      *Server
 	description *Description
 	err         error
-	at          time.Time
+	trusted     bool // the server's own effect hints counted
 	tools       map[string]*Tool
 	offers      []Offer // the operator's, then those the server declares itself
 }
 
-func newKnown(s *Server, d *Description, err error, trusted bool, at time.Time) *known {
-	k := &known{server: s, description: d, err: err, at: at, offers: s.Offers}
+func newKnown(s *Server, d *Description, err error, trusted bool) *known {
+	k := &known{server: s, description: d, err: err, trusted: trusted, offers: s.Offers}
 	if err != nil {
 		return k
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -301,5 +302,49 @@ func TestAFastStreamOfToolErrorsAttractsNoTraffic(t *testing.T) {
 		if share := float64(count) / float64(len(f.servers())-from); share > 0.25 {
 			t.Errorf("a server that only answers errors gets %.2f of the calls, its fair share is 0.25", share)
 		}
+	})
+}
+
+func TestEveryServerOfALargeFleetIsNamedWhenNoneCanBeUsed(t *testing.T) {
+	t.Run("none fits", func(t *testing.T) {
+		f := newFleet()
+		for i := range 40 {
+			f.add(fmt.Sprintf("s%02d", i), nil)
+		}
+		inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+			c := work
+			c.Need = map[string]any{"language": "cobol"}
+			_, err := r.Do(t.Context(), c)
+			none, ok := errors.AsType[*router.NoCandidateError](err)
+			if !ok || len(none.Rejected) != 40 {
+				t.Fatalf("%v", err)
+			}
+			if text := err.Error(); strings.Contains(text, "no server is known") || !strings.Contains(text, "s00") || !strings.Contains(text, "cobol") {
+				t.Errorf("%v", err)
+			}
+			if len(err.Error()) > 2000 {
+				t.Errorf("the message has %d bytes", len(err.Error()))
+			}
+		})
+	})
+	t.Run("all are saturated", func(t *testing.T) {
+		f := newFleet()
+		for i := range 40 {
+			f.add(fmt.Sprintf("s%02d", i), func(s *router.Server, k *script) {
+				s.MaxConcurrent = 1
+				k.answer = takes(time.Minute, s.ID)
+			})
+		}
+		inBubble(t, f, router.Options{Saturation: -1, Idle: time.Hour}, func(t *testing.T, r *router.Router) {
+			for range 40 {
+				go r.Do(t.Context(), work)
+			}
+			synctest.Wait()
+			_, err := r.Do(t.Context(), work)
+			if _, ok := errors.AsType[*router.RejectedError](err); !ok || !strings.Contains(err.Error(), "s00") {
+				t.Errorf("%v", err)
+			}
+			pass(2 * time.Minute)
+		})
 	})
 }

@@ -146,7 +146,7 @@ func TestARecordedDecisionCanBeMadeAgain(t *testing.T) {
 		p := &pool{entries: entriesOf(n)}
 		b := new(ballot)
 		pick(b, p.entries, policy{health.Product{}, Plain(), WeightedRandom{}}, uint64(n), time.Now())
-		d := r.decide(b, p, "work", uint64(n))
+		d, _ := r.decide(b, p, "work", uint64(n))
 		if got := ReplayPick(d); got != d.Picked {
 			t.Fatalf("%d candidates: replayed %q, picked %q", n, got, d.Picked)
 		}
@@ -162,7 +162,7 @@ func TestALargeDecisionIsRecordedInShort(t *testing.T) {
 	}
 	b := new(ballot)
 	pick(b, p.entries, policy{health.Product{}, Plain(), WeightedRandom{}}, 3, time.Now())
-	d := r.decide(b, p, "work", 3)
+	d, _ := r.decide(b, p, "work", 3)
 	if len(d.Candidates) > recordHeaviest+1 || len(d.Candidates)+d.Omitted != 40 {
 		t.Errorf("%d candidates recorded and %d omitted of 40", len(d.Candidates), d.Omitted)
 	}

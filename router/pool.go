@@ -13,7 +13,8 @@ import (
 )
 
 // pool is the outcome of discovery for one call: who can do it, and why the
-// others cannot. Its entries are sorted by server id and tool.
+// others cannot. Its entries are sorted by server id and tool. Hops share it, so
+// it is never changed.
 type pool struct {
 	entries  []entry
 	rejected []Rejection
@@ -21,19 +22,28 @@ type pool struct {
 	stale    bool
 }
 
-// gatherPool looks at the known servers and sorts them into entries and
-// rejections.
-func (r *Router) gatherPool(ctx context.Context, c *state.Call) *pool {
+// gatherPool returns the pool for what a call asks for, the one made before
+// while nothing has changed that it depends on.
+func (r *Router) gatherPool(ctx context.Context, c *state.Call, a asking) *pool {
 	snapshot := r.discovery.Snapshot()
 	r.noticeChange(snapshot)
-	p := &pool{stale: snapshot.Stale, contract: snapshot.Contracts[c.Capability]}
+	if p := r.pools.current(a, snapshot, r.roster.edition.Load(), time.Now()); p != nil {
+		return p
+	}
 	servers := snapshot.Servers
 	if c.Server != "" {
 		servers = named(servers, c.Server)
 	}
 	enough := func(k *known) bool { return k.err == nil && len(offersFor(k, c)) > 0 }
+	seen := r.roster.gather(ctx, servers, enough)
+	return r.pools.renew(a, snapshot, seen, func() *pool { return r.newPool(snapshot, seen.all, c) })
+}
+
+// newPool sorts the known servers into entries and rejections.
+func (r *Router) newPool(snapshot *Snapshot, all []*known, c *state.Call) *pool {
+	p := &pool{stale: snapshot.Stale, contract: snapshot.Contracts[c.Capability]}
 	now := time.Now()
-	for _, k := range r.roster.gather(ctx, servers, enough) {
+	for _, k := range all {
 		r.sort(p, k, c, now)
 	}
 	slices.SortFunc(p.entries, func(a, b entry) int {

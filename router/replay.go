@@ -14,9 +14,10 @@ const (
 	recordHeaviest = 8
 )
 
-// decide turns a decision that was made into data.
-func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) Decision {
-	d := Decision{
+// decide turns a decision that was made into data. It returns every rejection
+// beside it, since the record of many only counts them.
+func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) (d Decision, rejected []Rejection) {
+	d = Decision{
 		Capability: capability, Policy: r.options.Picker.Name(), Transform: r.options.Transform.String(), Score: r.options.Score.Name(),
 		Seed: seed, Draw: b.draw, Stale: p.stale,
 		Candidates: []Candidate{}, Rejected: slices.Clone(p.rejected),
@@ -47,14 +48,19 @@ func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) Deci
 		})
 	}
 	slices.SortStableFunc(d.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Server, b.Server) })
-	if len(d.Rejected) > recordAll {
-		d.Reasons = make(map[string]int)
-		for _, rejection := range d.Rejected {
-			d.Reasons[rejection.Reason]++
-		}
-		d.Rejected = nil
+	rejected = d.Rejected
+	if len(rejected) > recordAll {
+		d.Rejected, d.Reasons = nil, countReasons(rejected)
 	}
-	return d
+	return d, rejected
+}
+
+func countReasons(rejected []Rejection) map[string]int {
+	counts := make(map[string]int)
+	for _, rejection := range rejected {
+		counts[rejection.Reason]++
+	}
+	return counts
 }
 
 // heaviest keeps the pick and the eight heaviest others, in their order.

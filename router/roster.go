@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,12 +26,14 @@ type roster struct {
 	mu      sync.Mutex
 	by      map[string]*contact
 	changed chan struct{} // closed and replaced whenever a handshake ends
+	edition atomic.Uint64 // rises when something else is known, or is doubted
 }
 
 // contact is where the roster stands with one server.
 type contact struct {
 	server *Server
 	last   *known    // nil: none yet
+	at     time.Time // of last
 	stale  bool      // ask again before believing last
 	began  time.Time // of the handshake under way; zero: none
 }
@@ -55,16 +58,23 @@ func (r *roster) close() {
 	r.wg.Wait()
 }
 
+// sighting is what the roster knows at one moment.
+type sighting struct {
+	all     []*known
+	edition uint64
+	until   time.Time // nobody need be asked before; zero: the look was cut short
+}
+
 // gather returns what is known of the servers, in their order. It asks those of
 // whom nothing fresh is known, all at once, and waits until each has answered;
 // once enough says that one of them will do, no longer than the grace. A server
 // that is not known yet has an error that says so.
-func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*known) bool) []*known {
+func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*known) bool) sighting {
 	begun := time.Now()
 	for {
-		all, waitFor, changed := r.look(servers, enough, begun)
+		seen, waitFor, changed := r.look(servers, enough, begun)
 		if waitFor <= 0 {
-			return all
+			return seen
 		}
 		t := time.NewTimer(waitFor)
 		select {
@@ -72,7 +82,8 @@ func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*kno
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			return all
+			seen.until = time.Time{}
+			return seen
 		}
 		t.Stop()
 	}
@@ -80,19 +91,25 @@ func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*kno
 
 // look is one round of gather; waitFor is how long another answer is worth
 // waiting for.
-func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Time) (all []*known, waitFor time.Duration, changed <-chan struct{}) {
+func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Time) (seen sighting, waitFor time.Duration, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	all = make([]*known, len(servers))
+	all := make([]*known, len(servers))
+	until := now.Add(rosterFresh)
 	var pending []*contact
 	for i, s := range servers {
 		c := r.contact(s)
-		if c.began.IsZero() && (c.stale || c.last == nil || c.last.at.Before(begun.Add(-rosterFresh))) {
+		if c.began.IsZero() && (c.stale || c.last == nil || c.at.Before(begun.Add(-rosterFresh))) {
 			r.ask(c, now)
+		}
+		if c.stale {
+			until = now // it is to be asked once its handshake under way has ended
 		}
 		if !c.began.IsZero() {
 			pending = append(pending, c)
+		} else if fresh := c.at.Add(rosterFresh); fresh.Before(until) {
+			until = fresh
 		}
 		all[i] = c.known(now)
 	}
@@ -104,7 +121,7 @@ func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Ti
 		}
 		waitFor = max(waitFor, limit-now.Sub(c.began))
 	}
-	return all, waitFor, r.changed
+	return sighting{all, r.edition.Load(), until}, waitFor, r.changed
 }
 
 // contact returns the server's, a new one when its registration changed. r.mu
@@ -114,6 +131,7 @@ func (r *roster) contact(s *Server) *contact {
 	if c == nil || c.server != s {
 		c = &contact{server: s}
 		r.by[s.ID] = c
+		r.edition.Add(1)
 	}
 	return c
 }
@@ -121,7 +139,7 @@ func (r *roster) contact(s *Server) *contact {
 // ask begins a handshake. r.mu is held.
 func (r *roster) ask(c *contact, now time.Time) {
 	if r.life.Err() != nil {
-		c.last = newKnown(c.server, nil, fmt.Errorf("the router is closed"), false, now)
+		r.learn(c, newKnown(c.server, nil, fmt.Errorf("the router is closed"), false), now)
 		return
 	}
 	c.began, c.stale = now, false
@@ -132,13 +150,29 @@ func (r *roster) ask(c *contact, now time.Time) {
 		if err == nil && d == nil {
 			err = fmt.Errorf("server %s was described by nothing", c.server.ID)
 		}
-		k := newKnown(c.server, d, err, r.trust(c.server), time.Now())
+		r.mu.Lock()
+		last := c.last
+		r.mu.Unlock()
+		k, trusted := last, r.trust(c.server)
+		// The same description leads to the same offers.
+		if err != nil || last == nil || last.description != d || last.trusted != trusted {
+			k = newKnown(c.server, d, err, trusted)
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		c.last, c.began = k, time.Time{}
+		c.began = time.Time{}
+		r.learn(c, k, time.Now())
 		close(r.changed)
 		r.changed = make(chan struct{})
 	})
+}
+
+// learn takes in what a handshake brought. r.mu is held.
+func (r *roster) learn(c *contact, k *known, at time.Time) {
+	if c.last != k {
+		r.edition.Add(1)
+	}
+	c.last, c.at = k, at
 }
 
 // known is what is believed now: the last answer, even while another is awaited.
@@ -147,7 +181,7 @@ func (c *contact) known(now time.Time) *known {
 		return c.last
 	}
 	waited := now.Sub(c.began).Round(time.Millisecond)
-	return &known{server: c.server, at: now, offers: c.server.Offers,
+	return &known{server: c.server, offers: c.server.Offers,
 		err: fmt.Errorf("its handshake is still under way after %s", waited)}
 }
 
@@ -157,6 +191,7 @@ func (r *roster) doubt(server string) {
 	defer r.mu.Unlock()
 	if c := r.by[server]; c != nil {
 		c.stale = true
+		r.edition.Add(1)
 	}
 }
 
@@ -168,6 +203,7 @@ func (r *roster) doubtErrors() {
 	for _, c := range r.by {
 		if c.last != nil && c.last.err != nil {
 			c.stale = true
+			r.edition.Add(1)
 		}
 	}
 }
@@ -179,6 +215,7 @@ func (r *roster) keep(known func(id string) bool) {
 	for id := range r.by {
 		if !known(id) {
 			delete(r.by, id)
+			r.edition.Add(1)
 		}
 	}
 }

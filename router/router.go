@@ -27,6 +27,7 @@ type Router struct {
 	roster  *roster
 	budget  *budget
 	schemas schemas
+	pools   pools
 	pins    recent[pin, string]           // which server a thread's session is with
 	kept    recent[usedBy, state.Session] // sessions that are part of a thread's state
 	freed   broadcast                     // a place at a server came free
@@ -83,7 +84,7 @@ func (r *Router) Do(ctx context.Context, c state.Call) (state.Answer, error) {
 // Route decides and neither calls nor records. Without a candidate it returns
 // the decision, which says why, and a *NoCandidateError.
 func (r *Router) Route(ctx context.Context, c state.Call) (Decision, error) {
-	h := &hop{r: r, call: c, what: whatOf(&c), seedBase: mix(r.seed + r.drawn.Add(1)), deciding: true}
+	h := &hop{r: r, call: c, what: whatOf(&c), asking: askingOf(&c), seedBase: mix(r.seed + r.drawn.Add(1)), deciding: true}
 	h.idle, h.max = clocksOf(c.Idle, c.Max, r.options.Idle, r.options.Max)
 	with, err := argumentsOf(c.With)
 	if err != nil {
