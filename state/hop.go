@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"strconv"
 
 	"junction/state/crash"
 )
@@ -27,7 +28,8 @@ func (h *Hop) resume(known []Record) {
 		h.prior = append(h.prior, r.Clone())
 		ended = ended || r.Final
 		settled = settled && r.harmless()
-		if r.Final && r.Status == CallSuccess {
+		superseded := r.repeatable() && (r.Round < known[len(known)-1].Round || !h.journal.wentOn(r))
+		if r.Final && r.Status == CallSuccess && !superseded {
 			h.result = &h.prior[len(h.prior)-1]
 			return // what was recorded after it came too late
 		}
@@ -36,6 +38,29 @@ func (h *Hop) resume(known []Record) {
 		h.round++
 		h.prior = nil
 	}
+}
+
+// repeatable says that a result is one to try again for when its node runs
+// again: a tool's own error without an effect. With one, the error is final
+// under its key.
+func (r Record) repeatable() bool { return r.IsError && r.Effect == Safe }
+
+// wentOn reports whether the task made another hop after r: what it did next may
+// follow from r's result, which must be the same then. j.mu is held.
+func (j *Journal) wentOn(r Record) bool {
+	n, numbered := strconv.Atoi(r.Name)
+	for _, others := range j.known {
+		for _, o := range others {
+			if o.Hop == r.Hop {
+				continue
+			}
+			m, alike := strconv.Atoi(o.Name)
+			if numbered == nil && alike == nil && m > n || (numbered != nil || alike != nil) && !o.Started.Before(r.Started.Add(r.Duration)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // harmless says that a failed attempt may be forgotten: it was safe, or it did

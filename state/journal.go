@@ -113,7 +113,8 @@ func (j *Journal) MaySend() error {
 // is an *OpenHopError, and so is a name that this run has used; after
 // [Journal.Drain] every one fails with ErrDraining. The hop must be closed.
 //
-// A hop with a final result replays it. Else it goes on in its newest round
+// A hop with a final result replays it; a tool's own error of a safe hop only
+// where the task has gone on after it. Else it goes on in its newest round
 // ([Hop.Prior] tells what was tried), unless that round has ended and nothing in
 // it can have taken effect: then a new round begins.
 func (j *Journal) Begin(name, fingerprint string) (*Hop, error) {

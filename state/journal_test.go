@@ -107,6 +107,51 @@ func TestIntentIsDurableBeforeItReturnsAndTakesWhatWaitsWithIt(t *testing.T) {
 	}
 }
 
+func toolError(r state.Record) state.Record {
+	r.IsError = true
+	return r
+}
+
+func TestAToolsErrorIsTheSameAgainForATaskThatWentOn(t *testing.T) {
+	for name, hops := range map[string][2]string{"numbered": {"", ""}, "keyed": {"b", "a"}} {
+		t.Run(name, func(t *testing.T) {
+			j := newJournaled(t)
+			for n, hop := range hops {
+				h := begin(t, j.Journal, hop)
+				rec := toolError(ended(attempt(1, state.Safe), state.CallSuccess, "", true))
+				rec.Started, rec.Duration = time.Unix(int64(n), 0), time.Second
+				check(t, h.Outcome(t.Context(), rec, true))
+				h.Close()
+			}
+			j.crash(t)
+			for n, hop := range hops {
+				h := begin(t, j.Journal, hop)
+				if _, replays := h.Replay(); replays != (n == 0) {
+					t.Errorf("hop %d replays: %v; the second hop followed from the first one's error, and nothing from the second's", n+1, replays)
+				}
+				h.Close()
+			}
+		})
+	}
+}
+
+func TestTheAnswerThatFollowedAToolsErrorIsTheOneReplayed(t *testing.T) {
+	j := newJournaled(t)
+	h := begin(t, j.Journal, "")
+	check(t, h.Outcome(t.Context(), toolError(ended(attempt(1, state.Safe), state.CallSuccess, "", true)), true))
+	h.Close()
+	j.crash(t)
+	h = begin(t, j.Journal, "")
+	check(t, h.Outcome(t.Context(), ended(attempt(1, state.Safe), state.CallSuccess, "", true), true))
+	h.Close()
+	next := begin(t, j.Journal, "")
+	check(t, next.Intent(t.Context(), attempt(1, state.Unsafe)))
+	j.crash(t)
+	if r, replays := begin(t, j.Journal, "").Replay(); !replays || r.IsError || r.Round != 2 {
+		t.Errorf("replays %+v (%v), want the second round's result, which the next hop followed from", r, replays)
+	}
+}
+
 func TestWhatARunLeftDecidesHowTheNextGoesOn(t *testing.T) {
 	const again, replay, unknown = "a new round", "replays", "goes on in its round"
 	for name, c := range map[string]struct {
@@ -117,6 +162,8 @@ func TestWhatARunLeftDecidesHowTheNextGoesOn(t *testing.T) {
 		"a final result":                    {[]state.Record{ended(attempt(1, state.Unsafe), state.CallSuccess, "", true)}, replay},
 		"a final result, then a late error": {[]state.Record{ended(attempt(1, state.Safe), state.CallSuccess, "", true), ended(attempt(2, state.Safe), state.CallError, state.Unknown, false)}, replay},
 		"an error, then a final result":     {[]state.Record{ended(attempt(1, state.Conditional), state.CallError, state.NotExecuted, false), ended(attempt(2, state.Conditional), state.CallSuccess, "", true)}, replay},
+		"a tool's error of an unsafe hop":   {[]state.Record{toolError(ended(attempt(1, state.Unsafe), state.CallSuccess, "", true))}, replay},
+		"a tool's error of a safe hop":      {[]state.Record{toolError(ended(attempt(1, state.Safe), state.CallSuccess, "", true))}, again},
 		"an intent":                         {[]state.Record{attempt(1, state.Unsafe)}, unknown},
 		"a refusal before the end":          {[]state.Record{ended(attempt(1, state.Unsafe), state.CallError, state.NotExecuted, false)}, unknown},
 		"a final refusal":                   {[]state.Record{ended(attempt(1, state.Unsafe), state.CallError, state.NotExecuted, true)}, again},
