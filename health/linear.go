@@ -47,13 +47,16 @@ func (Linear) Rate(pool []Member, out, _ []float64) {
 
 // Terms returns errors, latency, capacity and uptime, each weighted, whose sum
 // is the score; "eliminated" is 1 where the error rate overrides it.
-func (Linear) Terms(pool []Member, i int) map[string]float64 {
-	errors, latency, capacity, uptime := linearTerms(&pool[i])
-	terms := map[string]float64{"errors": errors, "latency": latency, "capacity": capacity, "uptime": uptime}
-	if eliminated(&pool[i]) {
-		terms["eliminated"] = 1
+func (Linear) Terms(pool []Member, of []int, _ []float64) []map[string]float64 {
+	all := make([]map[string]float64, len(of))
+	for n, i := range of {
+		errors, latency, capacity, uptime := linearTerms(&pool[i])
+		all[n] = map[string]float64{"errors": errors, "latency": latency, "capacity": capacity, "uptime": uptime}
+		if eliminated(&pool[i]) {
+			all[n]["eliminated"] = 1
+		}
 	}
-	return terms
+	return all
 }
 
 // LinearScore returns the score of one server: the linear score needs no peers.

@@ -38,15 +38,19 @@ func (Product) Rate(pool []Member, out, scratch []float64) {
 }
 
 // Terms returns success, answers, latency and load, whose product is the score.
-func (Product) Terms(pool []Member, i int) map[string]float64 {
-	latency, illness := productMedians(pool, make([]float64, len(pool)))
-	quality, own, places, taken := productFactors(&pool[i], latency, illness)
-	success := pool[i].Success * pool[i].Success
-	terms := map[string]float64{"success": success, "answers": 1, "latency": latency / own, "load": places / (places + taken)}
-	if success > 0 {
-		terms["answers"] = quality / success
+func (Product) Terms(pool []Member, of []int, scratch []float64) []map[string]float64 {
+	latency, illness := productMedians(pool, scratch)
+	all := make([]map[string]float64, len(of))
+	for n, i := range of {
+		quality, own, places, taken := productFactors(&pool[i], latency, illness)
+		success := pool[i].Success * pool[i].Success
+		terms := map[string]float64{"success": success, "answers": 1, "latency": latency / own, "load": places / (places + taken)}
+		if success > 0 {
+			terms["answers"] = quality / success
+		}
+		all[n] = terms
 	}
-	return terms
+	return all
 }
 
 // productMedians returns the pool's median latency in nanoseconds, 1 when

@@ -41,8 +41,9 @@ type Score interface {
 	// order. scratch is at least as long as pool and may be overwritten. It
 	// neither allocates nor blocks.
 	Rate(pool []Member, out, scratch []float64)
-	// Terms says what the score of pool[i] is made of, for the record.
-	Terms(pool []Member, i int) map[string]float64
+	// Terms says, for the record, what the scores of the members at these places
+	// are made of. scratch is at least as long as pool and may be overwritten.
+	Terms(pool []Member, of []int, scratch []float64) []map[string]float64
 	// Windows reports whether the fields of the last five minutes and 24 hours
 	// are used.
 	Windows() bool

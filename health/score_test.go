@@ -78,7 +78,7 @@ func TestProductScore(t *testing.T) {
 			Product{}.Rate(pool, out, scratch)
 			near(t, "score", out[1], c.want)
 			product := 1.0
-			for _, term := range (Product{}).Terms(pool, 1) {
+			for _, term := range (Product{}).Terms(pool, []int{1}, scratch)[0] {
 				product *= term
 			}
 			near(t, "product of the terms", product, c.want)

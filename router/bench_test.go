@@ -37,3 +37,48 @@ type echo struct{ *fleet }
 func (echo) Call(_ context.Context, _ *router.Server, c router.ToolCall) (*router.ToolResult, error) {
 	return &router.ToolResult{Structured: c.Arguments}, nil
 }
+
+// BenchmarkRoute is a decision alone, with everything that a hop decides by:
+// discovery's snapshot, the pool, the pick and the decision as data.
+func BenchmarkRoute(b *testing.B) {
+	for _, servers := range []int{1, 3, 100, 1000} {
+		b.Run(fmt.Sprintf("%d servers", servers), func(b *testing.B) {
+			r, done := largeFleet(servers)
+			defer done()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Route(b.Context(), work); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func largeFleet(servers int) (*router.Router, func()) {
+	f := newFleet()
+	for i := range servers {
+		f.add(fmt.Sprintf("s%04d", i), nil)
+	}
+	r := router.New(f, echo{f}, &router.Options{Seed: 1})
+	return r, r.Close
+}
+
+func TestAHopOverAHundredServersAllocatesLittleMoreThanOverAFew(t *testing.T) {
+	allocations := func(servers int) float64 {
+		r, done := largeFleet(servers)
+		defer done()
+		return testing.AllocsPerRun(50, func() {
+			if _, err := r.Do(t.Context(), work); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	few, many := allocations(recordedOfMany), allocations(100)
+	if many > few+10 {
+		t.Errorf("%v allocations with 100 servers, %v with as many as a large decision records", many, few)
+	}
+}
+
+// recordedOfMany is how many candidates the record of a large decision holds.
+const recordedOfMany = 9

@@ -34,8 +34,12 @@ type fixed []float64
 func (fixed) Name() string                               { return "fixed" }
 func (fixed) Windows() bool                              { return false }
 func (f fixed) Rate(_ []health.Member, out, _ []float64) { copy(out, f) }
-func (f fixed) Terms(_ []health.Member, i int) map[string]float64 {
-	return map[string]float64{"it": f[i]}
+func (f fixed) Terms(_ []health.Member, of []int, _ []float64) []map[string]float64 {
+	var all []map[string]float64
+	for _, i := range of {
+		all = append(all, map[string]float64{"it": f[i]})
+	}
+	return all
 }
 
 func TestSharesFollowTheTransform(t *testing.T) {
@@ -168,6 +172,19 @@ func TestALargeDecisionIsRecordedInShort(t *testing.T) {
 	}
 	if !slices.ContainsFunc(d.Candidates, func(c Candidate) bool { return c.Server == d.Picked }) {
 		t.Error("the pick is not among the candidates recorded")
+	}
+	least := math.Inf(1)
+	recorded := map[string]bool{}
+	for _, c := range d.Candidates {
+		recorded[c.Server] = true
+		if c.Server != d.Picked {
+			least = min(least, c.Weight)
+		}
+	}
+	for i, e := range p.entries {
+		if !recorded[e.server.ID] && b.weights[i] > least {
+			t.Errorf("%s weighs %v and is not recorded; one with %v is", e.server.ID, b.weights[i], least)
+		}
 	}
 	if len(d.Rejected) != 0 || d.Reasons["need"] != 20 || d.Reasons["capability"] != 20 {
 		t.Errorf("rejections %v, reasons %v; want counts only", d.Rejected, d.Reasons)

@@ -20,7 +20,7 @@ func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) (d D
 	d = Decision{
 		Capability: capability, Policy: r.options.Picker.Name(), Transform: r.options.Transform.String(), Score: r.options.Score.Name(),
 		Seed: seed, Draw: b.draw, Stale: p.stale,
-		Candidates: []Candidate{}, Rejected: slices.Clone(p.rejected),
+		Rejected: slices.Clone(p.rejected),
 	}
 	if b.picked >= 0 {
 		d.Picked, d.Tool = p.entries[b.picked].server.ID, p.entries[b.picked].offer.Tool
@@ -38,9 +38,10 @@ func (r *Router) decide(b *ballot, p *pool, capability string, seed uint64) (d D
 		chosen = b.heaviest(chosen)
 		d.Omitted -= len(chosen)
 	}
-	for _, i := range chosen {
-		e := &p.entries[i]
-		terms := r.options.Score.Terms(b.members, i)
+	terms := r.options.Score.Terms(b.members, chosen, b.scratch)
+	d.Candidates = make([]Candidate, 0, len(chosen))
+	for n, i := range chosen {
+		e, terms := &p.entries[i], terms[n]
 		terms["ramp"], terms["drift"] = b.members[i].Ramp, b.members[i].Drift
 		d.Candidates = append(d.Candidates, Candidate{
 			Server: e.server.ID, Tool: e.offer.Tool, Match: e.match,
@@ -65,14 +66,20 @@ func countReasons(rejected []Rejection) map[string]int {
 
 // heaviest keeps the pick and the eight heaviest others, in their order.
 func (b *ballot) heaviest(chosen []int) []int {
-	byWeight := slices.Clone(chosen)
-	slices.SortStableFunc(byWeight, func(i, j int) int { return cmp.Compare(b.weights[j], b.weights[i]) })
-	kept := []int{b.picked}
-	for _, i := range byWeight {
-		if i != b.picked && len(kept) <= recordHeaviest {
-			kept = append(kept, i)
+	kept := make([]int, 1, recordHeaviest+1)
+	kept[0] = b.picked
+	others := kept[1:] // heaviest first; of equals the first one stands first
+	for _, i := range chosen {
+		if i == b.picked || len(others) == recordHeaviest && b.weights[i] <= b.weights[others[recordHeaviest-1]] {
+			continue
 		}
+		at := len(others)
+		for at > 0 && b.weights[i] > b.weights[others[at-1]] {
+			at--
+		}
+		others = slices.Insert(others[:min(len(others), recordHeaviest-1)], at, i)
 	}
+	kept = kept[:1+len(others)]
 	slices.Sort(kept)
 	return kept
 }

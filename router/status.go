@@ -58,10 +58,15 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 	for capability, pool := range pools {
 		scores, scratch := make([]float64, len(pool)), make([]float64, len(pool))
 		r.options.Score.Rate(pool, scores, scratch)
+		everyone := make([]int, len(pool))
+		for i := range everyone {
+			everyone[i] = i
+		}
+		terms := r.options.Score.Terms(pool, everyone, scratch)
 		for n, at := range places[capability] {
 			h := &statuses[at.server].Health[at.health]
 			h.Score = min(max(scores[n], 0), 1)
-			h.Terms = r.options.Score.Terms(pool, n)
+			h.Terms = terms[n]
 		}
 	}
 	return statuses
