@@ -89,8 +89,8 @@ type ThreadStore interface {
 	// CancelRequested is the cheap question a running worker asks often.
 	CancelRequested(ctx context.Context, id string) (bool, error)
 	// SetStatus records a stop without advancing the head: interrupted, failed,
-	// cancelled, or running when work begins again (which clears Failure and
-	// Cancel). The records ride in the same operation.
+	// cancelled, or running when work begins again (which clears Failure). The
+	// records ride in the same operation.
 	SetStatus(ctx context.Context, l Lease, s Status, f *Failure, records []Record) error
 	// Prune deletes what retention says and returns how many threads went.
 	// Threads with a live lease stay.
@@ -113,7 +113,9 @@ func LeaseMargin(ttl time.Duration) time.Duration { return ttl / 10 }
 
 // LeaseStore grants leases on the store's own clock.
 type LeaseStore interface {
-	// Acquire takes a free or expired lease, or fails with *BusyError. A lease
+	// Acquire takes a free or expired lease and clears Cancel, which was meant
+	// for the holder before: a request that comes later is never lost. Else it
+	// fails with *BusyError. A lease
 	// whose owner is known to be dead (SQLite: pid, start time, boot id) is free.
 	Acquire(ctx context.Context, thread, owner string, ttl time.Duration) (Lease, error)
 	// Renew extends a lease that is still held, or fails with ErrLeaseLost.

@@ -23,6 +23,7 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 	if t.live(now) {
 		return state.Lease{}, &state.BusyError{Thread: id, Owner: t.lease.owner, Remaining: t.lease.expires.Sub(now)}
 	}
+	t.info.Cancel = false
 	t.lease = lease{token: s.tokens.Add(1), owner: owner, held: true, expires: now.Add(ttl)}
 	return state.Grant(id, t.lease.token, owner, ttl, asked), nil
 }

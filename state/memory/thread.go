@@ -160,7 +160,7 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 	s.putRecords(t, records)
 	t.info.Status, t.info.Failure, t.info.Updated = status, f.Clone(), s.now()
 	if status == state.StatusRunning {
-		t.info.Failure, t.info.Cancel = nil, false
+		t.info.Failure = nil
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 		if err := x.queryRow(`UPDATE tokens SET last = last + 1 RETURNING last`, nil, &token); err != nil {
 			return err
 		}
-		return x.exec(`UPDATE threads SET token = ?, held = 1, granted = ?, ttl = ?, owner = ?, pid = ?, started = ?, world = ? WHERE t = ?`,
+		return x.exec(`UPDATE threads SET cancel = 0, token = ?, held = 1, granted = ?, ttl = ?, owner = ?, pid = ?, started = ?, world = ? WHERE t = ?`,
 			token, x.now.UnixNano(), int64(ttl), owner, s.self.pid, s.self.started, s.self.world, r.t)
 	})
 	if err != nil {

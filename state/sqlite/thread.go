@@ -167,7 +167,7 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 		if err := x.putRecords(r, &pack, rs); err != nil {
 			return err
 		}
-		return x.exec(`UPDATE threads SET status = ?1, failure = ?2, cancel = CASE ?1 WHEN 'running' THEN 0 ELSE cancel END, updated = ?3 WHERE t = ?4`,
+		return x.exec(`UPDATE threads SET status = ?1, failure = ?2, updated = ?3 WHERE t = ?4`,
 			status, failure, x.now.UnixNano(), r.t)
 	})
 }

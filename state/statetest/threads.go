@@ -95,10 +95,13 @@ func status(t *testing.T, s state.Store) {
 			t.Errorf("updated went back from %v to %v", th.Updated, got.Updated)
 		}
 	})
-	t.Run("running again clears the failure and the request to stop", func(t *testing.T) {
+	t.Run("running again clears the failure, and the next lease the request to stop", func(t *testing.T) {
 		th, l := running(t, s)
 		must(t, s.RequestCancel(t.Context(), th.ID))
 		must(t, s.SetStatus(t.Context(), l, state.StatusCancelled, &state.Failure{Code: "cancelled"}, nil))
+		must(t, s.Release(t.Context(), l))
+		l, err := s.Acquire(t.Context(), th.ID, "w", time.Minute)
+		must(t, err)
 		must(t, s.SetStatus(t.Context(), l, state.StatusRunning, nil, nil))
 		got := thread(t, s, th.ID)
 		if got.Status != state.StatusRunning || got.Failure != nil || got.Cancel {
@@ -108,6 +111,14 @@ func status(t *testing.T, s state.Store) {
 }
 
 func cancel(t *testing.T, s state.Store) {
+	t.Run("a request between the lease and the first status is not lost", func(t *testing.T) {
+		th, l := running(t, s)
+		must(t, s.RequestCancel(t.Context(), th.ID))
+		must(t, s.SetStatus(t.Context(), l, state.StatusRunning, nil, nil))
+		asked, err := s.CancelRequested(t.Context(), th.ID)
+		must(t, err)
+		equal(t, "asked", asked, true)
+	})
 	t.Run("a worker that runs the thread is told and the status stays", func(t *testing.T) {
 		th, l := running(t, s)
 		must(t, s.SetStatus(t.Context(), l, state.StatusRunning, nil, nil))
