@@ -197,7 +197,10 @@ func (t *tail) fill() {
 	defer close(t.closed)
 	in := bufio.NewReaderSize(t.src, 4096)
 	for {
-		line, _, err := readLine(in, 4096)
+		line, whole, err := readLine(in, 4096)
+		if !whole {
+			line = append(line, "…"...)
+		}
 		if text := excerpt(string(line)); text != "" {
 			t.mu.Lock()
 			t.kept = append(t.kept, text)

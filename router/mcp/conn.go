@@ -30,6 +30,7 @@ const farewell = 5 * time.Second
 // straight to the link, so that their raw answers can be read exactly.
 type conn struct {
 	server  *router.Server
+	secrets secrets // of its Dial
 	link    link
 	client  *mcpclient.Client
 	version string
@@ -61,7 +62,7 @@ func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
 	rand.Read(seed[:]) //nolint:errcheck // it cannot fail
 	_, overHTTP := l.(transport.HTTPConnection)
 	n := &conn{
-		server: s, link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
+		server: s, secrets: secretsOf(&s.Dial), link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
 		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID),
 		reports: map[int64]*progress{}, idle: make(chan struct{}), refresh: make(chan struct{}, 1),
 	}
@@ -207,7 +208,7 @@ func (c *conn) notified(n protocol.JSONRPCNotification) {
 		}
 		total, _ := f["total"].(float64)
 		message, _ := f["message"].(string)
-		p.report(update{done, total, excerpt(message)})
+		p.report(update{done, total, c.secrets.text(excerpt(message))})
 	}
 }
 

@@ -25,6 +25,12 @@ const (
 )
 
 func maskOf(values []string) secrets {
+	for _, v := range values {
+		if strings.ContainsAny(v, "\r\n") { // a key file's text comes back in lines, or as one
+			values = append(values, legible(v, len(v)))
+			values = append(values, strings.FieldsFunc(v, func(r rune) bool { return r == '\r' || r == '\n' })...)
+		}
+	}
 	values = slices.DeleteFunc(values, func(v string) bool { return len(v) < minSecret })
 	slices.SortFunc(values, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -195,7 +201,7 @@ func (s secrets) value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[k] = s.value(v[k])
+			out[s.text(k)] = s.value(v[k])
 		}
 		return out
 	}

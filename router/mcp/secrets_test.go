@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,11 +31,16 @@ func TestACredentialIsMaskedInEachFormInWhichItComesBack(t *testing.T) {
 		"a secret argument":           {router.Dial{Args: []string{"--api-token=swordfish1"}}, "flag swordfish1", "swordfish1"},
 		"an argument after its name":  {router.Dial{Args: []string{"--api-token", "swordfish1"}}, "flag swordfish1", "swordfish1"},
 		"an argument that is a URL":   {router.Dial{Args: []string{"postgres://u:swordfish1@h/db"}}, "dial postgres://u:swordfish1@h/db", "swordfish1"},
+		"a key file's text, in lines": {router.Dial{Env: map[string]string{"TLS_KEY": "-----BEGIN-----\nswordfish1\n"}}, "at line 2: swordfish1", "swordfish1"},
+		"… and on one":                {router.Dial{Env: map[string]string{"TLS_KEY": "swo\nrdf\n"}}, excerpt("it is swo\nrdf\n."), "swo"},
 		"one that an excerpt cut off": {router.Dial{Headers: map[string]string{"X-Plain": "swordfish1"}}, excerpt(strings.Repeat("x", excerptRunes-9) + "swordfish1"), "swordfis"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := secretsOf(&c.dial)
-			e := s.mask(&router.CallError{Message: c.echoed, Stderr: []string{c.echoed}, Data: map[string]any{"d": []any{c.echoed}}})
+			e := s.mask(&router.CallError{Message: c.echoed, Stderr: []string{c.echoed}, Data: map[string]any{"d": []any{c.echoed}, c.echoed: true}})
+			if shown := fmt.Sprint(e.Data); strings.Contains(shown, c.leaked) {
+				t.Errorf("shown: %q", shown)
+			}
 			for _, shown := range []string{e.Message, e.Stderr[0], e.Data.(map[string]any)["d"].([]any)[0].(string)} {
 				if strings.Contains(shown, c.leaked) || !strings.Contains(shown, masked) {
 					t.Errorf("shown: %q", shown)

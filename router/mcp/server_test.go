@@ -49,6 +49,9 @@ func playServer(role string) int {
 		fmt.Fprintln(os.Stderr, "config.toml:3: unknown key \x1b[31m\"prot\"")
 		fmt.Fprintln(os.Stderr, "token is "+os.Getenv("API_TOKEN"))
 		return 3
+	case "says a long line":
+		fmt.Fprintln(os.Stderr, strings.Repeat("\x07", 1015)+os.Getenv("API_TOKEN")+strings.Repeat("y", 8000))
+		return 3
 	case "outlives its input":
 		serveStdio(os.Stdin)
 		linger()

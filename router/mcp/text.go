@@ -17,11 +17,14 @@ func quote(s string) string { return strconv.Quote(excerpt(s)) }
 
 // excerpt is s for people: one line, no control characters, of bounded length.
 // Text from servers may otherwise drive a terminal.
-func excerpt(s string) string {
+func excerpt(s string) string { return legible(s, excerptRunes) }
+
+// legible is an excerpt of at most that many runes.
+func legible(s string, most int) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range s {
-		if n++; n > excerptRunes {
+		if n++; n > most {
 			b.WriteString("…")
 			break
 		}
