@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"junction/state"
@@ -97,10 +99,43 @@ func (r *run) stop(status state.Status, cause error) ended {
 }
 
 // drained stops at a border, or in the middle of a superstep some of whose
-// tasks could not go on.
+// tasks could not go on. The thread's status stays as it is: to say once more
+// that it runs would clear a cancellation asked for meanwhile.
 func (r *run) drained() ended {
-	e := r.stop(state.StatusRunning, nil)
-	e.result.Drained = e.err == nil
+	if err := r.saveHeld(); err != nil {
+		return r.broken(err)
+	}
+	if s := r.current.Load(); s != nil && r.store != nil {
+		if records := s.waitingRecords(); len(records) > 0 {
+			if err := (hopStore{r.store, r}).PutRecords(r.keep, state.Lease{}, records); err != nil {
+				return r.broken(err)
+			}
+		}
+	}
+	res := r.result(state.StatusRunning)
+	res.Drained = true
+	return ended{result: res}
+}
+
+// heed looks once more, after the lease is given back, whether somebody asked
+// for the thread's end while it was stopping: nobody else would, and the thread
+// would wait for an answer that is not wanted.
+func (r *run) heed(e ended) ended {
+	if r.store == nil || e.err != nil || e.result.Status != state.StatusInterrupted && !e.result.Drained {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.keep), time.Second)
+	defer cancel()
+	wanted, err := r.store.CancelRequested(ctx, r.id)
+	if err == nil && wanted {
+		err = r.store.RequestCancel(ctx, r.id)
+	}
+	switch {
+	case err != nil:
+		e.err = fmt.Errorf("thread %s stopped, but whether its cancellation was asked for is not known: %w", r.id, err)
+	case wanted:
+		e.result.Status, e.result.Err, e.result.Drained = state.StatusCancelled, ErrCancelRequested, false
+	}
 	return e
 }
 

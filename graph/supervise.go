@@ -94,12 +94,13 @@ func (r *run) giveUp(back <-chan ended) ended {
 // close ends everything the run started and hands out its result.
 func (r *run) close(e ended) (Result, error) {
 	close(r.over)
+	err := r.release()
+	e = r.heed(e)
 	if e.err == nil {
 		r.stream.send(Event{Kind: EventEnd, Status: e.result.Status, Err: e.result.Err, Step: r.step, Seq: r.seq})
 	}
 	r.stream.close()
 	r.cancel(context.Canceled)
-	err := r.release()
 	r.drop()
 	r.wait.Wait()
 	if err != nil && !errors.Is(err, state.ErrLeaseLost) && e.err != nil {
