@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 
@@ -35,6 +36,10 @@ func newHTTPLink(d *router.Dial, o *Options) (*httpLink, *router.CallError) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
+	}
+	// Behind a proxy the address that is dialled is not the server's.
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.Unmap().IsLinkLocalUnicast() {
+		return nil, notSent(router.Transport, errLinkLocal.Error(), errLinkLocal)
 	}
 	hop := newOrigin(u, d.Headers, o)
 	// The headers stay with hop, which knows where they may go.

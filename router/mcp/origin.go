@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -122,8 +123,21 @@ func (h *origin) dressed(req *http.Request) *http.Request {
 		for k, v := range h.headers {
 			req.Header.Set(k, v)
 		}
+		sendOnce(req.Header)
 	}
 	return req
+}
+
+// sendOnce keeps net/http from sending a request again by itself when a kept
+// connection breaks under it. It takes these two headers for leave to do so, but
+// knows them by their canonical spelling only; on the wire case means nothing.
+func sendOnce(h http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if v, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = v
+		}
+	}
 }
 
 func (h *origin) record(req *http.Request, resp *http.Response, ex *exchange) (*http.Response, error) {

@@ -49,6 +49,8 @@ func TestFaultsNamePlaceAndRemedy(t *testing.T) {
 		{"truth value in args", server("command: x\nargs: [true]"), "4:12: text is expected here, not true or false (put it in quotes)"},
 		{"bad header name", server("url: http://h\nheaders: {\"a b\": c}"), `4:15: "a b" cannot be the name of a header`},
 		{"line break in header", server("url: http://h\nheaders: {A: \"b\\nc\"}"), "4:15: the value of header A holds a line break"},
+		{"one key for every call", server("url: http://h\nheaders: {Idempotency-Key: abc}"), "4:15: Idempotency-Key would be the same for every call"},
+		{"a header of the protocol's", server("url: http://h\nheaders: {mcp-session-id: abc}"), "4:15: the header mcp-session-id is set for each request by itself"},
 		{"bad variable name", server("command: x\nenv: {\"A=B\": c}"), `"A=B" cannot be the name of an environment variable`},
 		{"variable in cwd", server("command: x\ncwd: ${HOME}/x"), "4:10: variables do not expand in cwd"},
 		{"server name", "mcpServers:\n  my server: {command: x}\n", `2:3: "my server" cannot name a server`},

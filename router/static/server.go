@@ -166,7 +166,20 @@ func (r *reader) address(n *document.Node) string {
 	return raw
 }
 
+// protocolHeaders are those that the protocol sets for each request.
+var protocolHeaders = []string{
+	"accept", "connection", "content-length", "content-type", "host", "transfer-encoding",
+	"mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "last-event-id",
+}
+
 func checkHeader(key *document.Node, name, value string) {
+	switch lower := strings.ToLower(name); {
+	case slices.Contains(protocolHeaders, lower):
+		key.Fault("remove it", "the header %s is set for each request by itself", name)
+	case lower == "idempotency-key" || lower == "x-idempotency-key":
+		key.Fault("give the offer effect: conditional and key: with the argument that carries its key",
+			"%s would be the same for every call, and a server that deduplicates would make the first one only", name)
+	}
 	token := func(c rune) bool {
 		return c > ' ' && c < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 	}
