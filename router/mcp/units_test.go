@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"junction/router"
+	"junction/state"
 )
 
 func TestSchemasAreCheckedAndNeverFetched(t *testing.T) {
