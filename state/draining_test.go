@@ -27,9 +27,15 @@ func TestDrainWaitsForHopsInFlightAndRefusesNewOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := j.MaySend(); err != nil {
+		t.Fatal(err)
+	}
 	idle := j.Drain()
 	if _, err := j.Begin("c", "z"); !errors.Is(err, state.ErrDraining) {
 		t.Fatalf("a hop began while draining: %v", err)
+	}
+	if err := j.MaySend(); !errors.Is(err, state.ErrDraining) {
+		t.Fatalf("a hop under way may send once more: %v", err)
 	}
 	a.Close()
 	a.Close() // a second close must not count twice

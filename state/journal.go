@@ -97,7 +97,16 @@ func (j *Journal) Asks() bool { return j.opt.Ask != nil }
 
 // MaySend reports ErrLeaseLost once the lease may have run out: a worker sends
 // only before lease request start + TTL − margin, on its own monotonic clock.
+// After [Journal.Drain] it reports ErrDraining, whatever the hop's context says:
+// a hop under way at that time makes no further attempt, least of all one whose
+// task has been given up.
 func (j *Journal) MaySend() error {
+	j.mu.Lock()
+	drains := j.idle != nil
+	j.mu.Unlock()
+	if drains {
+		return fmt.Errorf("node %q: no request leaves any more: %w", j.scope.Node, ErrDraining)
+	}
 	if j.opt.Lease == nil {
 		return nil
 	}
