@@ -117,6 +117,9 @@ func (h *hop) call(ctx context.Context, e env) (state.Call, error) {
 		maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil })
 		*f.to = m
 	}
+	if h.routeOnly {
+		return c, nil // no arguments: none are held against a tool's schema
+	}
 	with, err := h.with.object(ctx, e)
 	if with == nil {
 		with = map[string]any{}

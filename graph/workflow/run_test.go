@@ -167,6 +167,9 @@ edges: [start -> choose -> other -> use -> end]
 	if d := cmp.Diff(obj{"depth": "deep"}, calls[0].Need); d != "" {
 		t.Errorf("a need that is null was asked for: %s", d)
 	}
+	if calls[0].With != nil {
+		t.Errorf("a route has no arguments for a tool's schema to refuse: %v", calls[0].With)
+	}
 	if d := cmp.Diff(state.Call{Server: "srv-7", Tool: "check", With: obj{}, Effect: state.Safe, Session: "thread", Name: "n"}, calls[2]); d != "" {
 		t.Error(d)
 	}
