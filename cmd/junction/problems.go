@@ -66,5 +66,5 @@ func closeApp(a *wire.App, con console) {
 
 // logger writes warnings for people to stderr.
 func logger(con console) *slog.Logger {
-	return slog.New(tint.NewTextHandler(con.err, &tint.Options{Level: slog.LevelWarn, TimeFormat: time.TimeOnly, NoColor: !con.live}))
+	return slog.New(tint.NewTextHandler(con.err, &tint.Options{Level: slog.LevelWarn, TimeFormat: time.TimeOnly, NoColor: !con.colorErr}))
 }

@@ -53,7 +53,7 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	if config == "" {
 		config = thread.Meta["config"]
 	}
-	progress := view.NewProgress(con.err, con.live)
+	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
 	app, err := wire.OpenWith(store, wire.Settings{Config: config, Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Observer: progress, Log: logger(con)})
 	if err != nil {

@@ -48,7 +48,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	if err != nil {
 		return usage(err)
 	}
-	progress := view.NewProgress(con.err, con.live)
+	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
 	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Workflow: c.File, Observer: progress, Log: logger(con)})
 	if err != nil {

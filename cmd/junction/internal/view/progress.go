@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"junction/graph"
 	"junction/router"
@@ -19,7 +20,7 @@ import (
 type Progress struct {
 	mu      sync.Mutex
 	w       io.Writer
-	live    bool
+	width   func() int // of the terminal now; nil: there is none
 	started time.Time
 	step    int
 	running map[string]string // task → what it does
@@ -39,8 +40,10 @@ const (
 )
 
 // NewProgress returns a view on w; close it before anything else is printed.
-func NewProgress(w io.Writer, live bool) *Progress {
-	p := &Progress{w: w, live: live, started: time.Now(), running: map[string]string{}, stop: make(chan struct{})}
+// width tells how many columns the terminal behind w has at the moment; nil
+// means that w is none.
+func NewProgress(w io.Writer, width func() int) *Progress {
+	p := &Progress{w: w, width: width, started: time.Now(), running: map[string]string{}, stop: make(chan struct{})}
 	p.ticking.Add(1)
 	go p.tick()
 	return p
@@ -49,7 +52,7 @@ func NewProgress(w io.Writer, live bool) *Progress {
 func (p *Progress) tick() {
 	defer p.ticking.Done()
 	every := report
-	if p.live {
+	if p.width != nil {
 		every = redraw
 	}
 	t := time.NewTicker(every)
@@ -60,10 +63,10 @@ func (p *Progress) tick() {
 			return
 		case <-t.C:
 			p.mu.Lock()
-			if p.live {
+			if p.width != nil {
 				p.draw()
 			} else if p.planned > 0 {
-				p.say("  %d/%d tasks after %s", p.done, p.planned, time.Since(p.started).Round(time.Second))
+				p.say("  %d/%d tasks after %s%s", p.done, p.planned, time.Since(p.started).Round(time.Second), colon(p.doing(1)))
 			}
 			p.mu.Unlock()
 		}
@@ -102,7 +105,6 @@ func (p *Progress) Event(e graph.Event) {
 	case graph.EventInterrupt:
 		p.say("  %s asks", label(e))
 	}
-	p.draw()
 }
 
 func (p *Progress) begin(task, what string) {
@@ -120,7 +122,6 @@ func (p *Progress) OnAttempt(h router.HopInfo, a router.AttemptInfo) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begin(h.Task, h.Node+" at "+Clean(a.Server))
-	p.draw()
 }
 
 // OnOutcome says which attempts failed.
@@ -131,7 +132,6 @@ func (p *Progress) OnOutcome(h router.HopInfo, a router.AttemptInfo, o router.Ou
 	if o.Status != state.CallSuccess && o.Status != state.CallCancelled {
 		p.say("  %s: attempt %d at %s ended with %s after %s", h.Node, a.Attempt, Clean(a.Server), o.Code, took(o.Duration))
 	}
-	p.draw()
 }
 
 // OnProgress shows what a server says of a call under way.
@@ -143,7 +143,6 @@ func (p *Progress) OnProgress(h router.HopInfo, a router.AttemptInfo, told route
 		text = fmt.Sprintf("%.0f%% %s", 100*told.Progress/told.Total, text)
 	}
 	p.begin(h.Task, fmt.Sprintf("%s at %s %s", h.Node, Clean(a.Server), text))
-	p.draw()
 }
 
 // cutShort reports whether a task ended because something else did.
@@ -177,10 +176,10 @@ func planned(e graph.Event) string {
 
 // say prints a line that stays. On a terminal only what went wrong does.
 func (p *Progress) say(format string, args ...any) {
-	p.clear()
-	if p.live && !strings.HasPrefix(format, "  ") {
+	if p.width != nil && !strings.HasPrefix(format, "  ") {
 		return
 	}
+	p.clear()
 	// A console that cannot be written to is no reason to stop the run.
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
@@ -192,25 +191,49 @@ func (p *Progress) clear() {
 	}
 }
 
-// draw shows the live line: superstep, tasks done, and what some are doing.
+// draw shows the live line: superstep, tasks done, and what some are doing. It
+// stays on one row, for clear reaches no other; only the tick draws, so that a
+// fan-out of thousands costs no more than a single task.
 func (p *Progress) draw() {
-	if !p.live {
-		return
-	}
+	text := fmt.Sprintf("superstep %d  %d/%d tasks  %s  %s", p.step, p.done, p.planned,
+		time.Since(p.started).Round(100*time.Millisecond), p.doing(2))
+	p.clear()
+	fmt.Fprint(p.w, fit(text, p.width()-1))
+	p.drawn = true
+}
+
+// doing names what the oldest running tasks are at, no more than most of them.
+func (p *Progress) doing(most int) string {
 	var doing []string
 	kept := p.order[:0]
 	for _, task := range p.order {
-		if what, ok := p.running[task]; ok {
-			kept = append(kept, task)
-			if len(doing) < 2 {
-				doing = append(doing, what)
-			}
+		what, running := p.running[task]
+		if !running {
+			continue
+		}
+		kept = append(kept, task)
+		if len(doing) < most {
+			doing = append(doing, what)
 		}
 	}
 	p.order = kept
-	text := fmt.Sprintf("superstep %d  %d/%d tasks  %s  %s", p.step, p.done, p.planned,
-		time.Since(p.started).Round(100*time.Millisecond), strings.Join(doing, " · "))
-	p.clear()
-	fmt.Fprint(p.w, shorten(text, 110))
-	p.drawn = true
+	return strings.Join(doing, " · ")
+}
+
+// fit cuts s to a number of terminal columns. A character beyond the Latin,
+// Greek, Cyrillic and Semitic scripts is taken to be two wide: a line too short
+// does no harm, one too long wraps.
+func fit(s string, columns int) string {
+	used := 0
+	for i, r := range s {
+		w := 1
+		if r >= 0x1100 && r != '…' {
+			w = 2
+		}
+		if used+w > columns-1 && i+utf8.RuneLen(r) < len(s) || used+w > columns {
+			return s[:i] + "…"
+		}
+		used += w
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"junction/graph"
@@ -118,7 +119,7 @@ func TestSummarySaysHowToAnswerAndGoOn(t *testing.T) {
 
 func TestProgressPrintsPlainLinesWhereNoTerminalIs(t *testing.T) {
 	var out bytes.Buffer
-	p := NewProgress(&out, false)
+	p := NewProgress(&out, nil)
 	p.Event(graph.Event{Kind: graph.EventStep, Step: 1, Nodes: []string{"review", "secrets"}, Tasks: 3})
 	p.Event(graph.Event{Kind: graph.EventTask, Task: "x", Node: "review", Index: 1})
 	hop := router.HopInfo{Thread: "t", Node: "review", Task: "x"}
@@ -130,4 +131,47 @@ func TestProgressPrintsPlainLinesWhereNoTerminalIs(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
+}
+
+func TestTheLiveLineStaysOnOneRowOfTheTerminal(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		columns  int
+		want     string
+	}{
+		{"fits", "abc", 3, "abc"},
+		{"too long", "abcd", 3, "ab…"},
+		{"wide characters", "大小大", 5, "大小…"},
+		{"wide characters that fit", "大小", 4, "大小"},
+		{"no room", "abc", 1, "…"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := fit(c.in, c.columns); got != c.want {
+				t.Errorf("fit(%q, %d) = %q, want %q", c.in, c.columns, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheLiveLineFollowsTheTerminalsWidth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		width := 40
+		p := NewProgress(&out, func() int { return width })
+		p.Event(graph.Event{Kind: graph.EventStep, Step: 1, Tasks: 1, Nodes: []string{"review"}})
+		p.Event(graph.Event{Kind: graph.EventTask, Task: "t", Node: "a-node-whose-name-is-longer-than-most-are"})
+		time.Sleep(redraw) // of the bubble's clock
+		synctest.Wait()
+		if got := out.String(); len([]rune(got)) > 39 || !strings.HasSuffix(got, "…") {
+			t.Errorf("40 columns: %q", got)
+		}
+		out.Reset()
+		width = 120
+		time.Sleep(redraw)
+		synctest.Wait()
+		if got := out.String(); !strings.HasSuffix(got, "most-are") {
+			t.Errorf("120 columns: %q", got)
+		}
+		p.Close()
+	})
 }
