@@ -126,6 +126,7 @@ func (h *hop) send(ctx context.Context, c *choice, info HopInfo, at AttemptInfo)
 		}
 	}()
 	call := c.request
+	call.Session = h.sessionOf(c)
 	call.Max = max(h.max-h.queued, time.Millisecond)
 	call.Idle = min(h.idle, call.Max)
 	call.Progress = func(progress, total float64, message string) {
@@ -185,11 +186,11 @@ func (h *hop) succeed(ctx context.Context, c *choice, rec *state.Record, result 
 	}
 	rec.Status, rec.IsError, rec.Final = state.CallSuccess, result.IsError, true
 	rec.Result, rec.OutputHash = encoded, state.Hash(encoded)
-	if err := h.outcome(ctx, *rec, durable); err != nil {
+	// Bound first, so that no later run finds the result and forgets the session;
+	// what was answered is recorded whatever becomes of that.
+	bound := h.bind(ctx, c)
+	if err := errors.Join(h.outcome(ctx, *rec, durable), bound); err != nil {
 		return state.Answer{}, err
-	}
-	if h.call.Session == "thread" && !h.alone {
-		h.r.pins.add(h.pin(), rec.Server)
 	}
 	return state.Answer{
 		Value: v, IsError: result.IsError, Hop: h.id(), Server: rec.Server, Endpoint: rec.Endpoint,

@@ -29,10 +29,13 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 			return nil, err
 		}
 		p := h.r.gatherPool(ctx, &h.call, h.asking)
+		if h.lock.forgotten(time.Now()) { // while the hop waited, for its ledger or a place
+			return nil, &unsettledError{h.lock.last()}
+		}
 		if err := h.keepsContract(p); err != nil {
 			return nil, err
 		}
-		p, err := h.bar(p)
+		p, err := h.bar(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -132,8 +135,8 @@ func (h *hop) keepsContract(p *pool) error {
 
 // bar returns the pool with the entries marked that this hop has something
 // against; the pool itself while it has nothing against any.
-func (h *hop) bar(p *pool) (*pool, error) {
-	pinned := h.pinned()
+func (h *hop) bar(ctx context.Context, p *pool) (*pool, error) {
+	pinned := h.bound.Server
 	if pinned == "" && h.only == "" && len(h.barred)+len(h.unfit)+len(h.tried) == 0 && !h.lock.held() {
 		return p, nil
 	}
@@ -144,7 +147,7 @@ func (h *hop) bar(p *pool) (*pool, error) {
 	for i := range p.entries {
 		e := &p.entries[i]
 		id := e.server.ID
-		held = held || id == pinned
+		held = held || id == pinned && h.keeps(e.known)
 		switch {
 		case pinned != "" && id != pinned:
 			e.exclude("session", "the thread's session is with "+pinned)
@@ -161,8 +164,7 @@ func (h *hop) bar(p *pool) (*pool, error) {
 		}
 	}
 	if !held {
-		h.r.pins.drop(h.pin())
-		return nil, &SessionLostError{Capability: h.what, HopID: h.id(), ServerID: pinned}
+		return nil, h.sessionLost(ctx)
 	}
 	return p, nil
 }

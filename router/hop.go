@@ -39,6 +39,7 @@ type hop struct {
 	barred  map[string]string    // servers not to be used again in this hop → why
 	unfit   map[string]unfitness // server and tool whose schema or mapping refuses the arguments
 	renewed map[string]bool      // servers whose session was renewed for this hop
+	bound   state.Session        // that the hop must use; its Server "": any
 	only    string               // the server the next attempt must be made at; "": any
 
 	lock   lock
@@ -135,6 +136,9 @@ func whatOf(c *state.Call) string {
 // run makes attempts until one answers, or no other may be made.
 func (h *hop) run(ctx context.Context) (state.Answer, error) {
 	h.r.budget.call()
+	if err := h.findBound(ctx); err != nil {
+		return state.Answer{}, err
+	}
 	if a, settled, err := h.settlePrior(ctx); settled || err != nil {
 		return a, err
 	}

@@ -45,8 +45,10 @@ func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
 	case other:
 		h.barred[id] = "this hop failed there: " + string(e.Code)
 	case renew:
-		if h.call.Session == "thread" {
-			h.r.pins.drop(h.pin())
+		if h.bound.Server != "" {
+			if err := h.unbind(ctx); err != nil {
+				return err
+			}
 			return h.exhausted(nil)
 		}
 		if !h.renewed[id] {

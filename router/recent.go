@@ -18,15 +18,6 @@ func (r *recent[K, V]) get(k K) V {
 	return r.by[k]
 }
 
-// add sets the value of a key that has none.
-func (r *recent[K, V]) add(k K, v V) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, known := r.by[k]; !known {
-		r.put(k, v)
-	}
-}
-
 // set sets the value of a key.
 func (r *recent[K, V]) set(k K, v V) {
 	r.mu.Lock()

@@ -20,6 +20,9 @@ type routeResult struct {
 // routeOnly decides without calling, and records the decision so that a replay
 // of the hop leads to the same server.
 func (h *hop) routeOnly(ctx context.Context) (state.Answer, error) {
+	if err := h.findBound(ctx); err != nil {
+		return state.Answer{}, err
+	}
 	c, err := h.choose(ctx)
 	if err != nil {
 		_, _, err = h.settle(ctx, err)

@@ -28,7 +28,7 @@ type Router struct {
 	budget  *budget
 	schemas schemas
 	pools   pools
-	pins    recent[pin, string]           // which server a thread's session is with
+	bonds   recent[bond, state.Session]   // which session a thread stays with
 	kept    recent[usedBy, state.Session] // sessions that are part of a thread's state
 	freed   broadcast                     // a place at a server came free
 	drawn   atomic.Uint64                 // decisions made outside of a hop

@@ -119,6 +119,10 @@ type ToolCall struct {
 	Meta      map[string]any                                // added to _meta, for example the idempotency key
 	Idle, Max time.Duration                                 // reset by progress · never reset; queueing included
 	Progress  func(progress, total float64, message string) // nil: not asked for; must not block
+	// Session is the handle (Description.Session.ID) of the session that the call
+	// must be part of; where it has ended nothing is sent, and the call fails with
+	// MCP_SESSION_EXPIRED. "": any, and one that was lost is made anew.
+	Session string
 }
 
 // ToolResult is a server's answer.

@@ -15,3 +15,34 @@ func (j *Journal) KeepSession(ctx context.Context, s Session) error {
 	}
 	return nil
 }
+
+// boundPrefix begins the id of an entry that is no session of its own but says
+// which one the thread's later hops stay with.
+const boundPrefix = "bound/"
+
+// BindSession makes the thread's hops for what (a capability, or a server's
+// name) stay with session s, in whatever process they run. A zero s frees them.
+func (j *Journal) BindSession(ctx context.Context, what string, s Session) error {
+	s.ID, s.Bound = boundPrefix+what, s.ID
+	return j.KeepSession(ctx, s)
+}
+
+// BoundSession returns the session that the thread's hops for what stay with;
+// one without an id when they are free, or when the store keeps no sessions.
+func (j *Journal) BoundSession(ctx context.Context, what string) (Session, error) {
+	store, ok := j.opt.Store.(SessionStore)
+	if !ok {
+		return Session{}, nil
+	}
+	all, err := store.Sessions(ctx, j.scope.Thread)
+	if err != nil {
+		return Session{}, &JournalError{Node: j.scope.Node, What: "sessions of the thread", Err: err}
+	}
+	for _, s := range all {
+		if s.ID == boundPrefix+what {
+			s.ID, s.Bound = s.Bound, ""
+			return s, nil
+		}
+	}
+	return Session{}, nil
+}

@@ -143,6 +143,7 @@ type Session struct {
 	ContextHash     string    `json:"context_hash"`     // "sha256:…" over server, endpoint, version, scheme, capability fingerprint
 	Opened          time.Time `json:"opened"`
 	Expires         time.Time `json:"expires,omitzero"`
+	Bound           string    `json:"bound,omitempty"` // of an entry that binds later hops: the handle they stay with, see [Journal.BindSession]
 }
 
 // SessionStore keeps sessions with their thread (channel mcp_sessions of R16).

@@ -55,7 +55,7 @@ func (c *Client) Call(ctx context.Context, s *router.Server, call router.ToolCal
 		if e == nil {
 			return r, nil
 		}
-		if e.Code != router.SessionExpired || again {
+		if e.Code != router.SessionExpired || again || call.Session != "" {
 			return nil, p.secrets.mask(during(e, s.ID, doing))
 		}
 	}
@@ -67,6 +67,9 @@ func (p *peer) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *rout
 		return nil, e
 	}
 	defer conn.release()
+	if call.Session != "" && call.Session != conn.session("").ID {
+		return nil, notSent(router.SessionExpired, "the session that this call belongs to has ended", nil)
+	}
 	r, e := conn.call(k, call)
 	if e != nil {
 		p.lost(conn, e)

@@ -117,7 +117,7 @@ func sessions(t *testing.T, s state.Store) {
 	th, l := running(t, s)
 	opened := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := state.Session{ID: "b", Server: "srv", Endpoint: "http://x", ProtocolVersion: "2025-11-25", Scheme: "bearer", ContextHash: "sha256:00", Opened: opened, Expires: opened.Add(time.Hour)}
-	a := state.Session{ID: "a", Server: "other", Opened: opened}
+	a := state.Session{ID: "a", Server: "other", Opened: opened, Bound: "b"}
 	must(t, s.PutSession(t.Context(), l, b))
 	must(t, s.PutSession(t.Context(), l, a))
 	got, err := s.Sessions(t.Context(), th.ID)
