@@ -123,15 +123,26 @@ type Send struct {
 type EventKind string
 
 const (
-	EventStep       EventKind = "step"       // a superstep begins: Step, Nodes, Tasks
-	EventTask       EventKind = "task"       // a task begins
-	EventTaskDone   EventKind = "task_done"  // a task has ended: Err, Update
-	EventRetry      EventKind = "retry"      // a node will be run again: Err, Attempt
-	EventCheckpoint EventKind = "checkpoint" // a superstep has been committed
-	EventInterrupt  EventKind = "interrupt"  // a question waits
-	EventCustom     EventKind = "custom"     // what a node emitted (hops, progress): Value
-	EventEnd        EventKind = "end"        // the run is over: Status, Err
+	EventStep       EventKind = "step"        // a superstep begins: Step, Nodes, Tasks
+	EventTask       EventKind = "task"        // a task begins
+	EventTaskDone   EventKind = "task_done"   // a task has ended: Err, Update
+	EventRetry      EventKind = "retry"       // a node will be run again: Err, Attempt
+	EventCheckpoint EventKind = "checkpoint"  // a superstep has been committed
+	EventInterrupt  EventKind = "interrupt"   // a question waits
+	EventLargeWrite EventKind = "large_write" // a task wrote more than LargeWriteLimit: Value is a LargeWrite
+	EventCustom     EventKind = "custom"      // what a node emitted (hops, progress): Value
+	EventEnd        EventKind = "end"         // the run is over: Status, Err
 )
+
+// LargeWriteLimit is the size in bytes of JSON above which a write is warned
+// of: it is kept all the same, its large leaves once by hash.
+const LargeWriteLimit = 1 << 20
+
+// LargeWrite is a write above LargeWriteLimit.
+type LargeWrite struct {
+	Channel string
+	Bytes   int // of JSON
+}
 
 // Event is one entry of a run's stream.
 type Event struct {

@@ -101,6 +101,7 @@ func (t *task) execute() bool {
 		}
 		if err == nil && t.run.store != nil {
 			err = t.run.g.encode(&t.out)
+			t.warnOfLarge()
 		}
 	}
 	t.err = err
@@ -110,6 +111,19 @@ func (t *task) execute() bool {
 	}
 	t.event(Event{Kind: EventTaskDone, Err: t.err, Update: u})
 	return true
+}
+
+// warnOfLarge tells of writes that make a thread heavy to keep and to load.
+func (t *task) warnOfLarge() {
+	for _, w := range t.out.writes {
+		size := len(w.raw)
+		for _, item := range w.items {
+			size += len(item)
+		}
+		if size > LargeWriteLimit {
+			t.event(Event{Kind: EventLargeWrite, Value: LargeWrite{Channel: t.run.g.spec.Channels[w.channel].Name, Bytes: size}})
+		}
+	}
 }
 
 // failure wraps what the task's node failed with.

@@ -102,6 +102,10 @@ func (p *Progress) Event(e graph.Event) {
 		}
 	case graph.EventRetry:
 		p.say("  %s runs again (attempt %d): %s", label(e), e.Attempt, errorLine(e.Err))
+	case graph.EventLargeWrite:
+		if w, ok := e.Value.(graph.LargeWrite); ok {
+			p.say("  %s wrote %.1f MiB to %s: so large a value slows a thread down; keep what is large in files and pass paths", label(e), float64(w.Bytes)/(1<<20), w.Channel)
+		}
 	case graph.EventInterrupt:
 		p.say("  %s asks", label(e))
 	}
