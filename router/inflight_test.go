@@ -119,3 +119,35 @@ func TestAClockThatStandsBeforeTheIntentVouchesForNoKey(t *testing.T) {
 		}
 	})
 }
+
+// TestALedgerThatComesBackAfterItDroppedTheKeyIsNotCalled: the hop waits for its
+// ledger longer than the ledger keeps keys.
+func TestALedgerThatComesBackAfterItDroppedTheKeyIsNotCalled(t *testing.T) {
+	var begun time.Time
+	worked := 0
+	f := newFleet().add("a", func(s *router.Server, k *script) {
+		s.Offers[0].Effect = state.Conditional
+		s.Offers[0].Ledger = router.Ledger{Name: "billing", Keeps: time.Minute}
+		k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
+			switch {
+			case n == 1:
+				worked++
+				return nil, &router.CallError{Code: router.Transport, Execution: state.Unknown, Message: "reset"}
+			case time.Since(begun) < time.Minute:
+				return nil, &router.CallError{Code: router.Transport, Execution: state.NotExecuted, Message: "connection refused"}
+			}
+			worked++
+			return answers("a")(ctx, n, c)
+		}
+	})
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		begun = time.Now()
+		someone := &person{}
+		ctx, _ := task{book: &ledgerBook{}, person: someone}.context(t)
+		call := work
+		call.Max = 5 * time.Minute
+		if _, err := r.Do(ctx, call); !errors.Is(err, errPaused) || worked != 1 {
+			t.Fatalf("%v after %d executions; want a question: the ledger may have dropped the key", err, worked)
+		}
+	})
+}

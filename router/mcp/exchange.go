@@ -142,14 +142,15 @@ func (x *exchange) sessionLost() bool {
 }
 
 // neverReceived lists statuses that refuse the form of a request, redirects
-// among them: no tool was reached.
+// among them: no tool was reached. 303 is none of them: it points to the result
+// of a request that was worked on.
 func neverReceived(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusMisdirectedRequest:
 		return true
 	}
-	return status >= 300 && status < 400
+	return status >= 300 && status < 400 && status != http.StatusSeeOther
 }
 
 // rpcError reads a JSON-RPC error from the body of a refusal.

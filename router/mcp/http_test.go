@@ -143,6 +143,7 @@ func TestEveryOutcomeHasItsCodeAndItsExecution(t *testing.T) {
 		{name: "502", answer: status(502, ""), code: router.ServerError, execution: maybe},
 		{name: "504", answer: status(504, ""), code: router.ServerError, execution: maybe},
 		{name: "500 with a JSON-RPC error", answer: status(500, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32603,"message":"no"}}`), code: router.ServerError, execution: maybe},
+		{name: "pointer to the result of what was done", answer: status(303, "", "Location", "/receipt"), code: router.ServerError, execution: state.Unknown},
 		{name: "redirect to another origin", answer: status(307, "", "Location", "http://127.0.0.1:1/mcp"), code: router.Transport, execution: no},
 		{name: "-32601", answer: rpc(-32601), code: router.CapabilityMismatch, execution: no},
 		{name: "-32602", answer: rpc(-32602), code: router.CapabilityMismatch, execution: no},
