@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"junction/state"
 	"junction/state/value"
@@ -152,7 +154,29 @@ func validate(schema, answer json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return s.Validate(v)
+	err = s.Validate(v)
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		return errors.New(strings.Join(misfits(invalid, message.NewPrinter(language.English)), "; "))
+	}
+	return err
+}
+
+// misfits says where an answer breaks its schema, without the validator's own
+// frame: what reads it is a person who answers.
+func misfits(e *jsonschema.ValidationError, p *message.Printer) []string {
+	if len(e.Causes) == 0 {
+		what := e.ErrorKind.LocalizedString(p)
+		if len(e.InstanceLocation) > 0 {
+			what = strings.Join(e.InstanceLocation, ".") + ": " + what
+		}
+		return []string{what}
+	}
+	var all []string
+	for _, c := range e.Causes {
+		all = append(all, misfits(c, p)...)
+	}
+	return all
 }
 
 // storeAnswers resolves answers against the thread's waiting questions and

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +123,9 @@ func TestAnAnswerThatDoesNotFitIsRefusedAndTheThreadStillWaits(t *testing.T) {
 		var e *graph.AnswerError
 		if !errors.As(err, &e) || e.Node != "n" {
 			t.Fatalf("answer %s: %v", bad, err)
+		}
+		if strings.Contains(err.Error(), "jsonschema") || strings.Contains(err.Error(), "file:") {
+			t.Errorf("the validator's own words reach the person who answers: %v", err)
 		}
 	}
 	still := resume(t, g, res.Thread, graph.RunOptions{Store: store})

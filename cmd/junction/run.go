@@ -172,7 +172,7 @@ func (r *runner) finish(ctx context.Context, res graph.Result) error {
 		if err := view.JSON(r.con.out, outcome); err != nil {
 			return err
 		}
-	} else if err := view.Summary(r.con.out, outcome, view.Style{Color: r.con.color, Resume: r.resumeCommand(res.Thread)}); err != nil {
+	} else if err := view.Summary(r.con.out, outcome, view.Style{Color: r.con.color, Resume: r.command("resume", res.Thread), Explain: r.command("explain", res.Thread)}); err != nil {
 		return err
 	}
 	switch {
@@ -186,11 +186,12 @@ func (r *runner) finish(ctx context.Context, res graph.Result) error {
 	return &exitError{code: exitFailed}
 }
 
-// resumeCommand is what goes on with the thread, with the flags that find it.
-func (r *runner) resumeCommand(thread string) string {
-	cmd := "junction resume " + thread
+// command is one that concerns the thread, with the flag that finds it, ready
+// for a shell.
+func (r *runner) command(verb, thread string) string {
+	cmd := "junction " + verb + " " + view.Quote(thread)
 	if r.store != "" {
-		cmd += " --store " + r.store
+		cmd += " --store " + view.Quote(r.store)
 	}
 	return cmd
 }

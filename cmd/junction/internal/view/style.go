@@ -13,8 +13,9 @@ import (
 
 // Style is how text is printed.
 type Style struct {
-	Color  bool
-	Resume string // the command that goes on with the thread
+	Color   bool
+	Resume  string // the command that goes on with the thread
+	Explain string // the command that says why it failed
 }
 
 // ANSI colours by what they mean.

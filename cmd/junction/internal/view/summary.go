@@ -24,7 +24,7 @@ func Summary(w io.Writer, o Outcome, s Style) error {
 	printLoad(p, o.Hops, s)
 	switch {
 	case o.Drained:
-		p.f("\n%s thread %s stopped at a superstep border\n  go on: %s\n", s.paint(warn, "stopped:"), o.Thread, s.Resume)
+		p.f("\n%s thread %s; what has finished is kept\n  go on: %s\n", s.paint(warn, "stopped:"), o.Thread, s.Resume)
 	case o.Status == state.StatusCompleted:
 		p.f("\n%s thread %s\n", s.paint(good, "completed:"), o.Thread)
 	case o.Status == state.StatusInterrupted:
@@ -35,7 +35,7 @@ func Summary(w io.Writer, o Outcome, s Style) error {
 		if o.Error != nil {
 			p.f("  %s%s: %s\n", at(o.Error.Node), o.Error.Code, strings.ReplaceAll(o.Error.Message, "\n", "\n  "))
 		}
-		p.f("  why:   junction explain %s\n  go on: %s\n", o.Thread, s.Resume)
+		p.f("  why:   %s\n  go on: %s\n", s.Explain, s.Resume)
 	}
 	return p.err
 }
@@ -75,16 +75,15 @@ func printQuestions(p *printer, questions []Question, s Style) {
 	for _, q := range questions {
 		p.f("  %s %s\n", s.paint(bold, q.Node), questionText(q.Value))
 		printShown(p, q.Value)
-		answer := "JSON"
-		var schema struct{ Type string }
-		if json.Unmarshal(q.Schema, &schema) == nil && schema.Type == "boolean" {
-			answer = "true"
-		}
 		id := ""
 		if len(questions) > 1 {
 			id = q.ID + "="
 		}
-		p.f("    answer: %s --answer %s%s\n", s.Resume, id, answer)
+		word := "answer:"
+		for _, answer := range answers(q.Schema) {
+			p.f("    %s %s --answer %s%s\n", word, s.Resume, id, answer)
+			word = "or:    "
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -42,7 +44,8 @@ func Threads(w io.Writer, threads []Thread, s Style) error {
 		_, err := io.WriteString(w, "no threads\n")
 		return err
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var table bytes.Buffer
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	p := &printer{w: tw}
 	p.f("THREAD\tWORKFLOW\tSTATUS\tSTEP\tUPDATED\t\n")
 	for _, t := range threads {
@@ -51,12 +54,22 @@ func Threads(w io.Writer, threads []Thread, s Style) error {
 			note = shorten(t.Failure.Code+": "+line(t.Failure.Message), 70)
 		}
 		p.f("%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, Clean(t.Workflow), t.Status, t.Step, t.Updated.Local().Format(time.DateTime), note)
-		for _, q := range t.Questions {
-			p.f("  ? %s\t%s\t%s\t\t\t\n", q.ID, q.Node, shorten(questionText(q.Value), 80))
-		}
 	}
 	if p.err != nil {
 		return p.err
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	// The questions stand below their threads and outside of the columns.
+	rows := &printer{w: w}
+	lines := strings.SplitAfter(table.String(), "\n")
+	rows.f("%s\n", strings.TrimRight(lines[0], " \n"))
+	for i, t := range threads {
+		rows.f("%s\n", strings.TrimRight(lines[i+1], " \n"))
+		for _, q := range t.Questions {
+			rows.f("  ? %s  %s: %s\n", q.ID, q.Node, shorten(questionText(q.Value), 80))
+		}
+	}
+	return rows.err
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,4 +175,48 @@ func TestTheLiveLineFollowsTheTerminalsWidth(t *testing.T) {
 		}
 		p.Close()
 	})
+}
+
+func TestAQuestionShowsWhatAnAnswerLooksLike(t *testing.T) {
+	for _, c := range []struct {
+		name, schema string
+		want         []string
+	}{
+		{"none", ``, []string{"JSON"}},
+		{"boolean", `{"type":"boolean"}`, []string{"true"}},
+		{"number", `{"type":"integer"}`, []string{"NUMBER"}},
+		{"text", `{"type":"string"}`, []string{"TEXT"}},
+		{"choices", `{"enum":["red","light green","1",2]}`, []string{"red", "'light green'", `'"1"'`, "2"}},
+		{"choices held to a channel", `{"allOf":[{"enum":["red"]},{"type":"string"}]}`, []string{"red"}},
+		{"object", `{"type":"object","required":["x","y"],"properties":{"x":{"type":"number"},"y":{}}}`, []string{`'{"x":NUMBER,"y":JSON}'`}},
+		{
+			"choice with its consequence",
+			`{"type":"object","required":["choice"],"properties":{"choice":{"enum":["happened","abandon"]},"result":{}},"if":{"properties":{"choice":{"const":"happened"}}},"then":{"required":["result"]}}`,
+			[]string{`'{"choice":"happened","result":JSON}'`, `'{"choice":"abandon"}'`},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := answers(json.RawMessage(c.schema)); !slices.Equal(got, c.want) {
+				t.Errorf("answers = %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestQuestionsDoNotWidenTheTableOfThreads(t *testing.T) {
+	threads := []Thread{{
+		Thread:    state.Thread{ID: "t", Workflow: "w", Status: state.StatusInterrupted},
+		Questions: []Question{{ID: "q", Node: "gate", Value: json.RawMessage(`{"question":"` + strings.Repeat("long ", 30) + `"}`)}},
+	}}
+	var out bytes.Buffer
+	if err := Threads(&out, threads, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(out.String(), "\n")
+	if len(head) > 60 {
+		t.Errorf("the head is %d wide: %q", len(head), head)
+	}
+	if !strings.Contains(out.String(), "  ? q  gate: long") {
+		t.Errorf("the question is missing:\n%s", out.String())
+	}
 }
