@@ -41,6 +41,9 @@ func (h *hop) attempt(ctx context.Context, c *choice) (state.Answer, *CallError,
 	begun := time.Now()
 	result, failed := h.send(ctx, c, info, at)
 	took := time.Since(begun)
+	if refused := ledgerVerdict(rec.Effect, result, failed); refused != nil {
+		result, failed = nil, refused
+	}
 	var v any
 	if failed == nil {
 		if v, err = h.r.answer(ctx, &c.entry, c.contract, result); err != nil {

@@ -117,6 +117,26 @@ type outage struct{ error }
 
 func (o outage) Unwrap() error { return o.error }
 
+// refusal is a tool's own error with a code that a client can act on. These two
+// are what Junction reads of a server that deduplicates by key.
+type refusal struct {
+	code string
+	error
+}
+
+const (
+	conflict   = "idempotency_conflict"    // the key stands for other arguments
+	inProgress = "idempotency_in_progress" // a call with the key is under way: wait, and ask again with it
+)
+
+func (r refusal) Unwrap() error { return r.error }
+
+func (r refusal) result() *mcp.CallToolResult {
+	result := mcp.NewToolResultStructured(map[string]any{"code": r.code, "message": r.Error()}, r.Error())
+	result.IsError = true
+	return result
+}
+
 // handler makes a tool's handler of a function from arguments to an answer.
 // What the function returns as an error is the tool's own, unless it is an outage.
 func handler[In, Out any](f func(context.Context, In) (Out, error)) mcpserver.ToolHandlerFunc {
@@ -132,6 +152,9 @@ func handler[In, Out any](f func(context.Context, In) (Out, error)) mcpserver.To
 		out, err := f(ctx, in)
 		if down := (outage{}); errors.As(err, &down) {
 			return nil, down.error
+		}
+		if no := (refusal{}); errors.As(err, &no) {
+			return no.result(), nil
 		}
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil

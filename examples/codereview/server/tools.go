@@ -93,10 +93,15 @@ func publishTool(o Options, l *lazyLedger) mcpserver.ServerTool {
 			in.Path = resolve(o.Dir, in.Path)
 		}
 		r, err := open.Publish(ctx, in.Key, in.Publication)
-		if err != nil && !errors.Is(err, ledger.ErrConflict) {
-			return ledger.Receipt{}, outage{err}
+		switch {
+		case errors.Is(err, ledger.ErrConflict):
+			return r, refusal{conflict, err}
+		case errors.Is(err, ledger.ErrInProgress):
+			return r, refusal{inProgress, err}
+		case err != nil:
+			return r, outage{err}
 		}
-		return r, err
+		return r, nil
 	})}
 }
 
