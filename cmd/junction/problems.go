@@ -28,11 +28,12 @@ func isBadFile(err error) bool {
 }
 
 // isBadAnswer reports whether an answer to a thread that exists was refused: of
-// the wrong type, given before, or to a question nobody asked. The thread still
-// waits.
+// the wrong type, given before, to a question nobody asked, or to one of several
+// without saying which. The thread still waits.
 func isBadAnswer(err error) bool {
 	var answer *graph.AnswerError
-	return errors.As(err, &answer) || errors.Is(err, state.ErrAnswered) || errors.Is(err, state.ErrNotFound)
+	var ambiguous *graph.AmbiguousAnswerError
+	return errors.As(err, &answer) || errors.As(err, &ambiguous) || errors.Is(err, state.ErrAnswered) || errors.Is(err, state.ErrNotFound)
 }
 
 func isNotFound(err error) bool { return errors.Is(err, state.ErrNotFound) }

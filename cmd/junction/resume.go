@@ -60,7 +60,7 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 		return wireError(err)
 	}
 	defer closeApp(app, con)
-	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store}
+	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store, thread: thread.ID}
 	return r.resume(ctx, wf, thread.ID, graph.RunOptions{Answers: answers, WaitBusy: countdown(con, thread.ID)})
 }
 
@@ -92,15 +92,17 @@ func (r *runner) startError(err error) error {
 	var busy *state.BusyError
 	switch {
 	case errors.Is(err, graph.ErrFinished):
-		return failed(err, "junction history THREAD, or junction run FILE for a new one")
+		return failed(err, "%s, or junction run FILE for a new one", r.command("history", r.thread))
 	case errors.As(err, &busy):
 		return failed(err, "junction resume %s once it has ended, or junction cancel %s", busy.Thread, busy.Thread)
 	case errors.Is(err, state.ErrExists):
-		return usage(err)
+		return &exitError{code: exitUsage, err: err, next: r.command("resume", r.thread) + ", or another --thread"}
 	case errors.Is(err, state.ErrLeaseLost):
 		return failed(err, "another worker has taken the thread over: junction threads")
 	case isBadAnswer(err):
-		return usage(err)
+		return &exitError{code: exitUsage, err: err, next: r.command("resume", r.thread) + " without --answer shows what is asked"}
+	case errors.Is(err, context.DeadlineExceeded) && r.flags.Timeout > 0:
+		return failed(fmt.Errorf("--timeout %s was over before the run could begin", r.flags.Timeout), "a longer --timeout")
 	}
 	return err
 }

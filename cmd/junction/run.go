@@ -55,7 +55,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 		return wireError(err)
 	}
 	defer closeApp(app, con)
-	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store}
+	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store, thread: c.Thread}
 	return r.run(ctx, wf, graph.RunOptions{
 		Thread: c.Thread, Input: input, Definition: wf.Text,
 		Meta: meta,
@@ -104,7 +104,8 @@ type runner struct {
 	progress *view.Progress
 	json     bool
 	flags    runFlags
-	store    string // as given, for the command that goes on
+	store    string // as given, for the commands that concern the thread
+	thread   string // as far as it is known beforehand
 }
 
 func (r *runner) run(ctx context.Context, wf *workflow.Workflow, opt graph.RunOptions) error {
