@@ -21,7 +21,7 @@ func TestAnUnsafeCallCutByTheCallersDeadlineIsAskedAbout(t *testing.T) {
 	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
 		book, someone := &ledgerBook{}, &person{}
 		ctx, _ := task{book: book, person: someone}.context(t)
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("the node took too long"))
 		defer cancel()
 		if _, err := r.Do(ctx, work); !errors.Is(err, errPaused) || len(someone.asked) != 1 {
 			t.Fatalf("%v after %d questions; want the pause", err, len(someone.asked))

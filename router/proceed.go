@@ -22,7 +22,8 @@ const budgetPatience = 10 * time.Second
 func (h *hop) proceed(ctx context.Context, c *choice, e *CallError) error {
 	id, rec := c.entry.server.ID, h.record
 	if err := h.interrupted(ctx); err != nil {
-		if _, late := errors.AsType[*DeadlineError](err); late && h.asks() && after(e, rec.Effect) == reconcile {
+		_, late := errors.AsType[*DeadlineError](err)
+		if late && h.asks() && rec.Effect == state.Unsafe && rec.Execution != state.NotExecuted {
 			return &unsettledError{[]state.Record{*rec}} // no time is left, but a question needs none
 		}
 		return err

@@ -112,6 +112,16 @@ func TestWhatWasNotSentDidNotExecuteWhateverTheClock(t *testing.T) {
 	}
 }
 
+func TestACallersDeadlineIsOneWhateverItsCauseIsCalled(t *testing.T) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, errors.New("the node took too long"))
+	defer cancel()
+	k := startClocks(ctx, &router.ToolCall{})
+	defer k.stop()
+	if e := ended(k.ctx, true); e.Code != router.Timeout || e.Clock != "caller" || e.Execution != state.Unknown {
+		t.Errorf("%s, clock %q, %s", e.Code, e.Clock, e.Execution)
+	}
+}
+
 func TestBackoffDoublesToItsCapAndCanBeReplayed(t *testing.T) {
 	b := Backoff{Seed: 7}.withDefaults()
 	for n, ceiling := range map[int]time.Duration{1: 250e6, 2: 500e6, 3: 1e9, 6: 8e9, 7: 8e9, 1000: 8e9} {

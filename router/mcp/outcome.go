@@ -49,7 +49,8 @@ func ended(ctx context.Context, sent bool) *router.CallError {
 	case errors.Is(cause, errMaximum):
 		e = unknown(router.Timeout, errMaximum.Error(), context.DeadlineExceeded)
 		e.Clock = "maximum"
-	case errors.Is(cause, context.DeadlineExceeded):
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
+		// The cause may be the caller's own word for it.
 		e = unknown(router.Timeout, "the caller's deadline has passed", context.DeadlineExceeded)
 		e.Clock = "caller"
 	}
