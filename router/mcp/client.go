@@ -41,6 +41,10 @@ type Options struct {
 	Logger *slog.Logger
 	// OnStateChange observes connections. It must not block.
 	OnStateChange func(server string, s State)
+	// OnStray observes each answer that belongs to no request under way: one that
+	// came after its request had ended, a second one, one under a wrong id. Such
+	// an answer is dropped. It must not block.
+	OnStray func(server string)
 }
 
 // State is where a connection stands.
@@ -72,6 +76,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.OnStateChange == nil {
 		v.OnStateChange = func(string, State) {}
+	}
+	if v.OnStray == nil {
+		v.OnStray = func(string) {}
 	}
 	return v
 }

@@ -53,9 +53,11 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 
 // link starts the process or prepares the HTTP side.
 func (p *peer) link() (link, *router.CallError) {
-	o, d := &p.client.opts, &p.server.Load().Dial
+	server := p.server.Load()
+	o, d := &p.client.opts, &server.Dial
+	stray := func() { o.OnStray(server.ID) }
 	if d.URL != "" {
-		l, e := newHTTPLink(d, o)
+		l, e := newHTTPLink(d, o, stray)
 		if e != nil {
 			return nil, e
 		}
@@ -65,7 +67,7 @@ func (p *peer) link() (link, *router.CallError) {
 	if err != nil {
 		return nil, notSent(router.Transport, excerpt(err.Error()), err)
 	}
-	return newStdio(ch, o.MaxResponseBytes), nil
+	return newStdio(ch, o.MaxResponseBytes, stray), nil
 }
 
 // diedUnanswered reports whether a process ended at the probe for the later era.

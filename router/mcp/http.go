@@ -22,6 +22,7 @@ type httpLink struct {
 	*transport.StreamableHTTP
 	hop    *origin
 	start  opening
+	stray  func() // called for an answer under a wrong id
 	closed chan struct{}
 	once   sync.Once
 }
@@ -32,7 +33,7 @@ var (
 	_ transport.BidirectionalInterface = (*httpLink)(nil)
 )
 
-func newHTTPLink(d *router.Dial, o *Options) (*httpLink, *router.CallError) {
+func newHTTPLink(d *router.Dial, o *Options, stray func()) (*httpLink, *router.CallError) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
@@ -49,7 +50,7 @@ func newHTTPLink(d *router.Dial, o *Options) (*httpLink, *router.CallError) {
 	if err != nil {
 		return nil, notSent(router.Transport, "the url cannot be used", nil)
 	}
-	return &httpLink{StreamableHTTP: tr, hop: hop, closed: make(chan struct{})}, nil
+	return &httpLink{StreamableHTTP: tr, hop: hop, stray: stray, closed: make(chan struct{})}, nil
 }
 
 // SendRequest makes one exchange. Its error is a *router.CallError.
@@ -87,6 +88,7 @@ func (l *httpLink) judge(ctx context.Context, ex *exchange, req transport.JSONRP
 		return nil, ex.breakage(ctx, err)
 	}
 	if resp != nil && resp.ID.String() != req.ID.String() {
+		l.stray()
 		return nil, unknown(router.OutputInvalid, "the answer carries the id of another request", nil)
 	}
 	return conclude(req, resp)

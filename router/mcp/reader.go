@@ -111,7 +111,7 @@ func (s *stdio) dispatch(line []byte) {
 func (s *stdio) deliver(m *message) {
 	id, ok := requestID(m.ID)
 	if !ok {
-		s.stray.Add(1)
+		s.stray()
 		return
 	}
 	s.hand(id, answer{resp: &transport.JSONRPCResponse{
@@ -125,7 +125,7 @@ func (s *stdio) hand(id int64, a answer) {
 	delete(s.waiting, id) // a second answer finds nobody
 	s.mu.Unlock()
 	if reply == nil {
-		s.stray.Add(1)
+		s.stray()
 		return
 	}
 	reply <- a

@@ -63,6 +63,8 @@ func playServer(role string) int {
 		return stopReading()
 	case "parent":
 		return parent()
+	case "answers late":
+		return answerLate()
 	case "floods":
 		return flood()
 	}
@@ -129,6 +131,31 @@ func stopReading() int {
 			linger()
 		case bytes.Contains(line, []byte(`"server/discover"`)):
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", idOf(line))
+		}
+	}
+}
+
+// answerLate answers a call when it is told that the call was cancelled.
+func answerLate() int {
+	in := bufio.NewReader(os.Stdin)
+	var asked json.RawMessage
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return 0
+		}
+		id := idOf(line)
+		switch {
+		case bytes.Contains(line, []byte(`"initialize"`)):
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"late","version":"1"},"capabilities":{"tools":{}}}}`+"\n", id)
+		case bytes.Contains(line, []byte(`"tools/list"`)):
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}`+"\n", id)
+		case bytes.Contains(line, []byte(`"tools/call"`)):
+			asked = id
+		case bytes.Contains(line, []byte(`"notifications/cancelled"`)):
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", asked)
+		case len(id) > 0:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", id)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type stdio struct {
 	waiting map[int64]chan answer
 	notify  func(protocol.JSONRPCNotification)
 	serve   transport.RequestHandler
-	stray   atomic.Int64 // answers that nobody waited for
+	stray   func() // called for an answer that nobody waits for
 }
 
 type answer struct {
@@ -55,9 +55,9 @@ var (
 	_ transport.BidirectionalInterface = (*stdio)(nil)
 )
 
-func newStdio(ch *child, limit int) *stdio {
+func newStdio(ch *child, limit int, stray func()) *stdio {
 	s := &stdio{
-		child: ch, limit: limit,
+		child: ch, limit: limit, stray: stray,
 		queue: make(chan *frame, queued), dead: make(chan struct{}),
 		waiting: map[int64]chan answer{},
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,13 +136,36 @@ func TestAServerThatDiesAtTheProbeIsAskedInTheEarlierEra(t *testing.T) {
 
 func TestJunkAndStrayAnswersDoNotReachACall(t *testing.T) {
 	s := stdioServer(t, "floods")
-	c := newClient(t, &mcp.Options{MaxResponseBytes: 100 << 10})
+	var stray atomic.Int64
+	c := newClient(t, &mcp.Options{MaxResponseBytes: 100 << 10, OnStray: func(server string) {
+		if server == s.ID {
+			stray.Add(1)
+		}
+	}})
 	_, err := c.Call(t.Context(), s, call("echo", nil))
 	if e := callError(t, err); e.Code != router.OutputInvalid || e.Execution != state.Unknown {
 		t.Errorf("a huge line: %s %s", e.Code, e.Execution)
 	}
 	if r, err := c.Call(t.Context(), s, call("echo", nil)); err != nil || r.Text != "fine" {
 		t.Errorf("%+v, %v", r, err)
+	}
+	if n := stray.Load(); n != 2 {
+		t.Errorf("%d stray answers were told of, want 2", n)
+	}
+}
+
+func TestAnAnswerThatComesAfterItsCallEndedIsToldOfAndDropped(t *testing.T) {
+	late := make(chan string, 1)
+	s := stdioServer(t, "answers late")
+	c := newClient(t, &mcp.Options{OnStray: func(server string) { late <- server }})
+	k := call("echo", nil)
+	k.Idle, k.Max = 50*time.Millisecond, 50*time.Millisecond
+	_, err := c.Call(t.Context(), s, k)
+	if e := callError(t, err); e.Code != router.Timeout {
+		t.Fatal(e)
+	}
+	if got := <-late; got != s.ID {
+		t.Errorf("told of %q", got)
 	}
 }
 

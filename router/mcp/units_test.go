@@ -135,7 +135,7 @@ func FuzzExcerpt(f *testing.F) {
 func TestALinkLocalAddressIsRefusedBeforeAProxyIsAsked(t *testing.T) {
 	o := new(Options).withDefaults()
 	for _, url := range []string{"http://169.254.169.254/mcp", "http://[fe80::1%25eth0]:80/", "https://[::ffff:169.254.1.1]/"} {
-		if _, e := newHTTPLink(&router.Dial{URL: url}, &o); e == nil || e.Execution != state.NotExecuted {
+		if _, e := newHTTPLink(&router.Dial{URL: url}, &o, nil); e == nil || e.Execution != state.NotExecuted {
 			t.Errorf("%s: %v", url, e)
 		}
 	}
