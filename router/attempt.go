@@ -73,7 +73,8 @@ func (h *hop) newRecord(c *choice) (*state.Record, error) {
 		// the record from the journal, must find their answers.
 		Hop: h.id(), Round: h.journaled.Round(), Attempt: h.last, Capability: h.call.Capability,
 		Server: c.entry.server.ID, Endpoint: c.entry.server.Endpoint(), Tool: c.entry.offer.Tool,
-		Effect: effectOf(c.entry.offer), Max: max(h.max-h.queued, time.Millisecond), Started: time.Now(), Decision: decision,
+		Session: c.entry.known.description.Session.ID,
+		Effect:  effectOf(c.entry.offer), Max: max(h.max-h.queued, time.Millisecond), Started: time.Now(), Decision: decision,
 	}
 	if rec.Effect == state.Conditional {
 		rec.Key, rec.Ledger, rec.Keeps = h.journaled.Key(), h.r.ledgerOf(&c.entry), keepsOf(c.entry.offer)

@@ -230,7 +230,9 @@ func (h *hop) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) e
 
 // replayed is the answer that an earlier run recorded.
 func replayed(c *state.Call, rec state.Record) (state.Answer, error) {
-	a := state.Answer{IsError: rec.IsError, Hop: rec.Hop, Server: rec.Server, Endpoint: rec.Endpoint, Tool: rec.Tool, Replayed: true}
+	a := state.Answer{
+		IsError: rec.IsError, Hop: rec.Hop, Server: rec.Server, Endpoint: rec.Endpoint, Session: rec.Session, Tool: rec.Tool, Replayed: true,
+	}
 	if len(rec.Result) == 0 {
 		return a, nil
 	}

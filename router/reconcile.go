@@ -221,7 +221,7 @@ func (h *hop) happened(ctx context.Context, rec state.Record, v any) (state.Answ
 	if err := h.outcome(ctx, rec, true); err != nil {
 		return state.Answer{}, err
 	}
-	return state.Answer{Value: v, Hop: h.id(), Server: rec.Server, Endpoint: rec.Endpoint, Tool: rec.Tool}, nil
+	return state.Answer{Value: v, Hop: h.id(), Server: rec.Server, Endpoint: rec.Endpoint, Session: rec.Session, Tool: rec.Tool}, nil
 }
 
 // failureOf is the error of an attempt of this run, else what its record says.

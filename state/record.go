@@ -55,6 +55,7 @@ type Record struct {
 	Server     string          `json:"server,omitempty"`
 	Endpoint   string          `json:"endpoint,omitempty"` // without credentials
 	Tool       string          `json:"tool,omitempty"`
+	Session    string          `json:"session,omitempty"` // handle of the session it was part of (Session.ID)
 	Effect     Effect          `json:"effect,omitempty"`
 	Key        string          `json:"key,omitempty"`    // idempotency key
 	Ledger     string          `json:"ledger,omitempty"` // name of the ledger that knows the key
