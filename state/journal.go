@@ -203,8 +203,10 @@ func (j *Journal) Undecided() bool {
 	for _, rs := range j.known { // in order of round
 		open := false
 		for _, r := range rs {
-			if r.Final {
-				open = false // its round has ended, and so have those before it
+			if r.Final || r.Execution == Executed {
+				// Its round has ended, and so have those before it; or it is known
+				// what happened, though not with which result.
+				open = false
 				continue
 			}
 			open = open || r.Undecided()

@@ -152,6 +152,42 @@ func TestTheAnswerThatFollowedAToolsErrorIsTheOneReplayed(t *testing.T) {
 	}
 }
 
+func TestATaskIsUndecidedWhileAHopOfItsMayHaveTakenEffect(t *testing.T) {
+	timeout := func(n int, e state.Effect) state.Record {
+		return ended(attempt(n, e), state.CallTimeout, state.Unknown, false)
+	}
+	for name, c := range map[string]struct {
+		left []state.Record
+		want bool
+	}{
+		"nothing":                   {nil, false},
+		"an intent":                 {[]state.Record{attempt(1, state.Unsafe)}, true},
+		"an unknown outcome":        {[]state.Record{timeout(1, state.Conditional)}, true},
+		"one of a safe hop":         {[]state.Record{timeout(1, state.Safe)}, false},
+		"then a result":             {[]state.Record{timeout(1, state.Unsafe), ended(attempt(2, state.Unsafe), state.CallSuccess, "", true)}, false},
+		"then a final refusal":      {[]state.Record{timeout(1, state.Unsafe), ended(attempt(2, state.Unsafe), state.CallError, state.NotExecuted, true)}, false},
+		"then a refusal":            {[]state.Record{timeout(1, state.Conditional), ended(attempt(2, state.Conditional), state.CallError, state.NotExecuted, false)}, true},
+		"then an unusable answer":   {[]state.Record{timeout(1, state.Conditional), ended(attempt(2, state.Conditional), state.CallError, state.Executed, false)}, false},
+		"a request that never left": {[]state.Record{ended(attempt(1, state.Unsafe), state.CallRejected, state.NotExecuted, false)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJournaled(t)
+			h := begin(t, j.Journal, "")
+			for _, r := range c.left {
+				if r.Status == "" {
+					check(t, h.Intent(t.Context(), r))
+				} else {
+					check(t, h.Outcome(t.Context(), r, true))
+				}
+			}
+			h.Close()
+			if got := j.Undecided(); got != c.want {
+				t.Errorf("undecided: %v", got)
+			}
+		})
+	}
+}
+
 func TestWhatARunLeftDecidesHowTheNextGoesOn(t *testing.T) {
 	const again, replay, unknown = "a new round", "replays", "goes on in its round"
 	for name, c := range map[string]struct {
