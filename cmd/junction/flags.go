@@ -12,7 +12,7 @@ import (
 
 // storeFlags name the store; every verb that reads or writes threads has them.
 type storeFlags struct {
-	Store string `placeholder:"ADDRESS" help:"Where threads are kept: sqlite:PATH or memory:. Default: the servers file's, else sqlite:.junction/state.db."`
+	Store string `placeholder:"ADDRESS" help:"Where threads are kept, sqlite:PATH or memory: for none that lasts. Default: the servers file's, else sqlite:.junction/state.db."`
 	JSON  bool   `name:"json" help:"Print one JSON document on stdout and nothing else there."`
 }
 

@@ -40,6 +40,7 @@ func isNotFound(err error) bool { return errors.Is(err, state.ErrNotFound) }
 
 // wireError sorts what can go wrong while store and servers are opened.
 func wireError(err error) error {
+	var config *wire.ConfigError
 	switch {
 	case errors.Is(err, wire.ErrNoStore):
 		return failed(err, "junction run FILE, or --store ADDRESS if threads are kept elsewhere")
@@ -47,7 +48,7 @@ func wireError(err error) error {
 		return failed(err, "use the version of junction that wrote it, or another --store")
 	case errors.Is(err, state.ErrCorrupt):
 		return failed(err, "restore it from a copy, or use another --store")
-	case errors.Is(err, wire.ErrNoConfig), isBadFile(err), errors.Is(err, wire.ErrAddress):
+	case errors.As(err, &config), isBadFile(err), errors.Is(err, wire.ErrAddress):
 		return usage(err)
 	}
 	return err

@@ -50,7 +50,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	}
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Workflow: c.File, Observer: progress, Log: logger(con)})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Workflow: c.File, NeedConfig: len(wf.Uses()) > 0, Observer: progress, Log: logger(con)})
 	if err != nil {
 		return wireError(err)
 	}

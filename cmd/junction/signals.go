@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -10,10 +11,13 @@ import (
 
 type drainKey struct{}
 
+// errInterrupted is why a run was cut off, as its thread records it.
+var errInterrupted = errors.New("it was interrupted twice")
+
 // withSignals turns the first interrupt or SIGTERM into a drain, which stops
 // at the next superstep border, and the second one into a cancellation.
 func withSignals(parent context.Context, con console) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	drain := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -29,7 +33,7 @@ func withSignals(parent context.Context, con console) (context.Context, func()) 
 					close(drain)
 					continue
 				}
-				cancel()
+				cancel(errInterrupted)
 				return
 			}
 		}
@@ -37,7 +41,7 @@ func withSignals(parent context.Context, con console) (context.Context, func()) 
 	stop := func() {
 		signal.Stop(signals)
 		close(done)
-		cancel()
+		cancel(nil)
 	}
 	return context.WithValue(ctx, drainKey{}, (<-chan struct{})(drain)), stop
 }

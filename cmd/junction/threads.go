@@ -12,7 +12,7 @@ import (
 )
 
 type threadsCmd struct {
-	Status   string `enum:",pending,running,interrupted,completed,failed,cancelled" default:"" help:"Only threads of this status."`
+	Status   string `enum:",pending,running,interrupted,completed,failed,cancelled" default:"" placeholder:"STATUS" help:"Only threads of this status: pending, running, interrupted, completed, failed or cancelled."`
 	Workflow string `placeholder:"NAME" help:"Only threads of this workflow."`
 	Limit    int    `default:"50" help:"At most this many; 0 for all."`
 	Delete   string `placeholder:"ID" help:"Delete this thread and everything it stored."`

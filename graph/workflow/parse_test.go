@@ -194,7 +194,7 @@ func TestLoadSaysWhatIsWrongWithTheFile(t *testing.T) {
 	if _, err := workflow.Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that does not exist: %v", err)
 	}
-	if _, err := workflow.Load(dir); err == nil || !strings.Contains(err.Error(), "a workflow file is a file") {
+	if _, err := workflow.Load(dir); err == nil || !strings.Contains(err.Error(), "a directory: name the file in it") {
 		t.Errorf("a directory: %v", err)
 	}
 	large := filepath.Join(dir, "large.yaml")

@@ -51,8 +51,11 @@ func read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workflow file: %w", err)
 	}
-	if info.IsDir() || info.Size() > document.MaxBytes {
-		return nil, document.Faults{{File: path, Message: fmt.Sprintf("a workflow file is a file of at most %d bytes", document.MaxBytes)}}
+	if info.IsDir() {
+		return nil, document.Faults{{File: path, Message: "it is a directory: name the file in it"}}
+	}
+	if info.Size() > document.MaxBytes {
+		return nil, document.Faults{{File: path, Message: fmt.Sprintf("it has %d bytes; a workflow file has at most %d bytes", info.Size(), document.MaxBytes)}}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -17,8 +17,11 @@ import (
 // closeWait bounds how long ending the servers may take.
 const closeWait = 5 * time.Second
 
-// ErrNoConfig: a verb needs a servers file and none was found.
-var ErrNoConfig = errors.New("no servers file")
+// ConfigError is a servers file that was not found or cannot be reached.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Settings say what to join.
 type Settings struct {
@@ -26,7 +29,7 @@ type Settings struct {
 	Config     string          // servers file; "": looked for, see static.Find
 	Workflow   string          // the workflow file it is looked for beside
 	Dir        string          // what PWD stands for in the servers file; "": the working directory
-	NeedConfig bool            // without a servers file: ErrNoConfig instead of no servers
+	NeedConfig bool            // without a servers file: *static.NotFoundError instead of no servers
 	Observer   router.Observer // watches hops; nil: nobody does
 	Log        *slog.Logger
 }
@@ -44,12 +47,15 @@ type App struct {
 // Open reads the servers file, opens the store and builds the router. No
 // server is started before it is needed.
 func Open(ctx context.Context, s Settings) (*App, error) {
-	config, err := LoadConfig(s.Config, s.Workflow, s.Dir)
+	config, err := loadConfig(s.Config, s.Workflow, s.Dir)
+	if none := new(static.NotFoundError); errors.As(err, &none) {
+		if s.NeedConfig {
+			return nil, err
+		}
+		err = nil
+	}
 	if err != nil {
 		return nil, err
-	}
-	if config == nil && s.NeedConfig {
-		return nil, fmt.Errorf("%w: none beside the workflow file and none in the user's configuration directory; name one with --config FILE", ErrNoConfig)
 	}
 	address := s.Store
 	if address == "" && config != nil {
@@ -78,12 +84,19 @@ func OpenWith(store state.Store, s Settings) (*App, error) {
 // dir is what PWD stands for in it ("": the working directory): a thread that is
 // resumed elsewhere means the directory it was started in.
 func LoadConfig(flag, workflow, dir string) (*static.Config, error) {
-	path, err := static.Find(workflow, flag)
-	if errors.Is(err, os.ErrNotExist) && flag == "" {
+	config, err := loadConfig(flag, workflow, dir)
+	if none := new(static.NotFoundError); errors.As(err, &none) {
 		return nil, nil
 	}
+	return config, err
+}
+
+// loadConfig is LoadConfig whose error says where a servers file was looked
+// for: *static.NotFoundError.
+func loadConfig(flag, workflow, dir string) (*static.Config, error) {
+	path, err := static.Find(workflow, flag)
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	if dir == "" {
 		if dir, err = os.Getwd(); err != nil {
