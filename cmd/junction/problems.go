@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -48,6 +50,8 @@ func wireError(err error) error {
 		return failed(err, "use the version of junction that wrote it, or another --store")
 	case errors.Is(err, state.ErrCorrupt):
 		return failed(err, "restore it from a copy, or use another --store")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return failed(err, "--store sqlite:PATH with a path that can be written")
 	case errors.As(err, &config), isBadFile(err), errors.Is(err, wire.ErrAddress):
 		return usage(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"junction/cmd/junction/internal/wire"
 	"junction/graph"
 	"junction/graph/workflow"
+	"junction/state/document"
 )
 
 type validateCmd struct {
@@ -19,7 +20,7 @@ type validateCmd struct {
 
 func (*validateCmd) Help() string {
 	return `Reports every fault of the workflow file and of its servers file at once, each with line,
-column and a suggestion. Nothing is started.
+column and a suggestion, and warns of what no server is declared to offer. Nothing is started.
 
 Example:
   junction validate examples/codereview/review.yaml`
@@ -32,8 +33,12 @@ func (c *validateCmd) Run(ctx context.Context, con console) error {
 	}
 	config, configErr := wire.LoadConfig(c.Config, c.File, "")
 	all := errors.Join(err, configErr)
+	var warnings []document.Fault
+	if all == nil {
+		warnings = unmet(wf, config)
+	}
 	if c.JSON {
-		if err := view.JSON(con.out, view.NewValidation(c.File, all)); err != nil {
+		if err := view.JSON(con.out, view.NewValidation(c.File, all, warnings)); err != nil {
 			return err
 		}
 		if all != nil {
@@ -43,6 +48,9 @@ func (c *validateCmd) Run(ctx context.Context, con console) error {
 	}
 	if all != nil {
 		return usage(all)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(con.err, "junction: warning: %s\n", clean(w.Error()))
 	}
 	servers := "no servers file found"
 	if config != nil {

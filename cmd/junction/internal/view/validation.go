@@ -11,15 +11,16 @@ import (
 
 // Validation is what validate prints with --json.
 type Validation struct {
-	File   string           `json:"file"`
-	Valid  bool             `json:"valid"`
-	Faults []document.Fault `json:"faults"`
+	File     string           `json:"file"`
+	Valid    bool             `json:"valid"`
+	Faults   []document.Fault `json:"faults"`
+	Warnings []document.Fault `json:"warnings,omitempty"`
 }
 
 // NewValidation takes the faults out of err, which may join those of several
 // files.
-func NewValidation(file string, err error) Validation {
-	v := Validation{File: file, Valid: err == nil, Faults: []document.Fault{}}
+func NewValidation(file string, err error, warnings []document.Fault) Validation {
+	v := Validation{File: file, Valid: err == nil, Faults: []document.Fault{}, Warnings: warnings}
 	v.collect(file, err)
 	return v
 }
