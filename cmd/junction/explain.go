@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"junction/cmd/junction/internal/view"
 	"junction/cmd/junction/internal/wire"
@@ -11,6 +14,7 @@ import (
 type explainCmd struct {
 	Thread string `arg:"" help:"The thread's id, or its unambiguous beginning."`
 	Node   string `placeholder:"NAME" help:"Only the hops of this node."`
+	Limit  int    `default:"50" help:"Print at most this many hops, those that did not succeed first; 0 for all. --json has all."`
 	storeFlags
 }
 
@@ -43,8 +47,21 @@ func (c *explainCmd) Run(ctx context.Context, con console) error {
 	if err != nil {
 		return err
 	}
+	if c.Node != "" && len(explained.Hops) == 0 {
+		return usage(fmt.Errorf("node %q made no hop in thread %s; those that did: %s", c.Node, t.ID, orWord(strings.Join(nodesOf(records), ", "), "none")))
+	}
 	if c.JSON {
 		return view.JSON(con.out, explained)
 	}
-	return explained.Print(con.out, view.Style{Color: con.color})
+	return explained.Print(con.out, c.Limit, view.Style{Color: con.color})
+}
+
+// nodesOf names the nodes that made calls, sorted.
+func nodesOf(records []state.Record) []string {
+	var nodes []string
+	for _, r := range records {
+		nodes = append(nodes, r.Node)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
 }

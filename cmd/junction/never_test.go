@@ -25,7 +25,7 @@ import (
 // person answers what is asked by looking at the world. Whatever happens, each
 // call takes effect once, and the thread ends with what the world really did.
 func TestNeverTwiceNeverLost(t *testing.T) {
-	seeds := uint64(400)
+	seeds := uint64(150)
 	if testing.Short() {
 		seeds = 50
 	}

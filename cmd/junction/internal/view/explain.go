@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"junction/router"
 	"junction/state"
@@ -95,6 +96,7 @@ var advice = map[string][2]string{
 	"saturated":                        {"every fitting server is at its declared concurrency", "add a replica, or raise max_concurrent"},
 	"budget":                           {"so many calls fail that retrying would make it worse", "junction history --since 10m shows which server fails"},
 	"deadline":                         {"the run's own time was over", "resume with a longer --timeout"},
+	"cancelled":                        {"it was stopped on purpose", "nothing has to be mended"},
 	string(router.Timeout):             {"the server is slower than the node's timeout, or hangs", "raise the node's timeout, or look at the server"},
 	string(router.Transport):           {"the server cannot be reached or its connection broke", "junction servers FILE shows its last words"},
 	string(router.ServerError):         {"the server failed inside", "look at the server's own log"},
@@ -113,28 +115,71 @@ func likely(t state.Thread) (cause, try string) {
 	return "the node itself failed: " + line(t.Failure.Message), "mend it, then junction resume " + t.ID
 }
 
-// Print prints the explanation for people.
-func (e *Explained) Print(w io.Writer, s Style) error {
+// Print prints the explanation for people, with at most so many hops; 0 for all.
+func (e *Explained) Print(w io.Writer, most int, s Style) error {
 	p := &printer{w: w}
 	p.f("thread %s  %s  %s, superstep %d\n", e.Thread.ID, Clean(e.Thread.Workflow), e.Thread.Status, e.Thread.Step)
 	if f := e.Thread.Failure; f != nil {
 		p.f("%s %s%s: %s\n", s.paint(bad, "failed:"), at(f.Node), f.Code, Clean(f.Message))
-		if c := e.Cause.LastFailingCall; c != nil {
+		if c := e.Cause.LastFailingCall; c != nil && c.Server != "" {
 			p.f("  last failing call: %s at %s, %s %s, attempt %d\n", Clean(c.Tool), fallbackWord(Clean(c.Server)), c.Status, c.Code, c.Attempt)
 			p.f("  that server in this thread: %d calls, %d failed\n", e.Cause.Recent.Calls, e.Cause.Recent.Failed)
 		}
 		p.f("  likely: %s\n  try: %s\n", e.Cause.Likely, e.Cause.Try)
 	}
-	for _, h := range e.Hops {
+	shown, left := first(e.Hops, most)
+	for _, h := range shown {
 		p.f("\n%s %s  %s\n", s.paint(bold, h.Node), fallback(h.Capability, h.Tool), h.Status)
 		for i, a := range h.Attempts {
-			p.f("  attempt %d at %s: %s %s%s (%.1f ms)\n", i+1, fallbackWord(Clean(a.Server)), a.Status, a.Code, colon(a.Message), a.DurationMS)
+			if a.Server == "" { // nothing was sent
+				p.f("  %s\n", strings.TrimPrefix(fmt.Sprintf("%s%s", a.Code, colon(a.Message)), ": "))
+				continue
+			}
+			p.f("  attempt %d at %s: %s%s (%.1f ms)\n", i+1, Clean(a.Server), word(string(a.Status), a.Code), colon(a.Message), a.DurationMS)
 		}
 		for _, d := range h.Decisions {
 			printDecision(p, d, "    ", s)
 		}
 	}
+	if left > 0 {
+		p.f("\nand %d more hops: --node NAME shows one node's, --limit 0 all\n", left)
+	}
 	return p.err
+}
+
+// first takes up to most hops, in their order: those that did not succeed before
+// the others. 0 takes all.
+func first(hops []ExplainedHop, most int) (shown []ExplainedHop, left int) {
+	if most <= 0 || len(hops) <= most {
+		return hops, 0
+	}
+	troubled := 0
+	for _, h := range hops {
+		if h.Status != state.CallSuccess {
+			troubled++
+		}
+	}
+	troubled = min(troubled, most)
+	fine := most - troubled
+	for _, h := range hops {
+		room := &fine
+		if h.Status != state.CallSuccess {
+			room = &troubled
+		}
+		if *room > 0 {
+			*room--
+			shown = append(shown, h)
+		}
+	}
+	return shown, len(hops) - most
+}
+
+// word is a status with its code, where it has one.
+func word(status, code string) string {
+	if code == "" {
+		return status
+	}
+	return status + " " + code
 }
 
 func colon(s string) string {

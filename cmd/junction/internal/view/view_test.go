@@ -91,7 +91,7 @@ func TestExplainNamesTheLastFailingCallAndWhatToTry(t *testing.T) {
 		t.Fatalf("hops = %+v", e.Hops)
 	}
 	var out bytes.Buffer
-	if err := e.Print(&out, Style{}); err != nil {
+	if err := e.Print(&out, 0, Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"failed: node review: MCP_TRANSPORT", "last failing call: lint at a", "that server in this thread: 1 calls, 1 failed", "junction resume t1", "picked b", "rejected", "failed before", "weight 0.900"} {
@@ -218,5 +218,25 @@ func TestQuestionsDoNotWidenTheTableOfThreads(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "  ? q  gate: long") {
 		t.Errorf("the question is missing:\n%s", out.String())
+	}
+}
+
+func TestALongExplanationShowsWhatWentWrongFirst(t *testing.T) {
+	hop := func(id string, status state.CallStatus) ExplainedHop {
+		return ExplainedHop{Hop: Hop{ID: id, Status: status}}
+	}
+	hops := []ExplainedHop{hop("a", state.CallSuccess), hop("b", state.CallSuccess), hop("c", state.CallError), hop("d", state.CallSuccess), hop("e", state.CallTimeout)}
+	for _, c := range []struct {
+		most, left int
+		want       string
+	}{{0, 0, "abcde"}, {5, 0, "abcde"}, {3, 2, "ace"}, {1, 4, "c"}} {
+		shown, left := first(hops, c.most)
+		got := ""
+		for _, h := range shown {
+			got += h.ID
+		}
+		if got != c.want || left != c.left {
+			t.Errorf("at most %d: %s and %d more, want %s and %d", c.most, got, left, c.want, c.left)
+		}
 	}
 }
