@@ -197,6 +197,9 @@ func TestLoadSaysWhatIsWrongWithTheFile(t *testing.T) {
 	if _, err := workflow.Load(dir); err == nil || !strings.Contains(err.Error(), "a directory: name the file in it") {
 		t.Errorf("a directory: %v", err)
 	}
+	if _, err := workflow.Load("-"); err == nil || !strings.Contains(err.Error(), "/dev/stdin") {
+		t.Errorf("standard input: %v", err)
+	}
 	large := filepath.Join(dir, "large.yaml")
 	if err := os.WriteFile(large, make([]byte, document.MaxBytes+1), 0o600); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,9 @@ func Load(path string) (*Workflow, error) {
 
 // read refuses a file that is too large before it is in memory.
 func read(path string) ([]byte, error) {
+	if path == "-" {
+		return nil, document.Faults{{File: path, Message: "a workflow is read from a file, beside which its servers file stands", Hint: "/dev/stdin with --config reads standard input"}}
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("workflow file: %w", err)

@@ -96,6 +96,7 @@ var advice = map[string][2]string{
 	"saturated":                        {"every fitting server is at its declared concurrency", "add a replica, or raise max_concurrent"},
 	"budget":                           {"so many calls fail that retrying would make it worse", "junction history --since 10m shows which server fails"},
 	"deadline":                         {"the run's own time was over", "resume with a longer --timeout"},
+	"tool_error":                       {"the tool worked and refused: what it said is above", "mend what it names; where an initial value is wrong, start anew, for a thread keeps its values"},
 	"cancelled":                        {"it was stopped on purpose", "nothing has to be mended"},
 	string(router.Timeout):             {"the server is slower than the node's timeout, or hangs", "raise the node's timeout, or look at the server"},
 	string(router.Transport):           {"the server cannot be reached or its connection broke", "junction servers FILE shows its last words"},

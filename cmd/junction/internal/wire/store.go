@@ -17,7 +17,9 @@ import (
 )
 
 // DefaultStore is used where neither a flag nor the servers file names one.
-const DefaultStore = "sqlite:.junction/state.db"
+const DefaultStore = "sqlite:" + defaultPath
+
+const defaultPath = ".junction/state.db"
 
 var (
 	// ErrNoStore: a verb that only reads found no database.
@@ -36,7 +38,25 @@ func OpenStore(ctx context.Context, address string) (state.Store, error) {
 	if scheme == "memory" {
 		return memory.New(nil), nil
 	}
+	if err := ignoredByGit(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
 	return sqlite.Open(ctx, path, nil)
+}
+
+// ignoredByGit creates the directory of the default store, where it is missing,
+// so that git leaves it out: threads hold what a workflow has read, and are made
+// in the middle of somebody's repository.
+func ignoredByGit(dir string) error {
+	if filepath.Base(dir) != filepath.Dir(defaultPath) {
+		return nil
+	}
+	if err := os.Mkdir(dir, 0o700); errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {
+		return nil // there already, or below what the store itself will create or refuse
+	} else if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
 }
 
 // OpenExisting is OpenStore for verbs that only read: it creates no file.
