@@ -123,7 +123,7 @@ func (h *hop) verdict(ctx context.Context, rec state.Record) (v verdict, result 
 		if v, err = h.question(ctx, rec, name, fault); err != nil || v.Choice != choiceHappened {
 			return v, nil, err
 		}
-		if result, fault = h.resultOf(v.Result); fault == nil {
+		if result, fault = h.resultOf(ctx, v.Result); fault == nil {
 			return v, result, nil
 		}
 	}
@@ -134,7 +134,10 @@ func (h *hop) verdict(ctx context.Context, rec state.Record) (v verdict, result 
 // passed, "again" is not among the choices: the first request may still run.
 // After it, the next run of the task puts the same question with all of them.
 func (h *hop) question(ctx context.Context, rec state.Record, name string, fault error) (v verdict, err error) {
-	again := !time.Now().Before(rec.Started.Add(rec.Max))
+	// An intent from the future tells only that a clock was put right since; who
+	// chooses "again" then waits for the whole maximum, see ask.
+	now := time.Now()
+	again := !now.Before(rec.Started.Add(rec.Max)) || rec.Started.After(now.Add(skew))
 	evidence := h.evidence(rec, again)
 	if fault != nil {
 		evidence["fault"] = fault.Error()
@@ -195,13 +198,13 @@ func (h *hop) choices(again bool) map[string]any {
 
 // resultOf reads the result that a person gave, as the call would have returned
 // it.
-func (h *hop) resultOf(raw json.RawMessage) (any, error) {
+func (h *hop) resultOf(ctx context.Context, raw json.RawMessage) (any, error) {
 	v, err := value.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("the result given for it: %w", err)
 	}
 	snapshot := h.r.discovery.Snapshot()
-	if err := h.r.schemas.check(snapshot.Contracts[h.call.Capability].Output, v); err != nil {
+	if err := h.r.schemas.check(ctx, snapshot.Contracts[h.call.Capability].Output, v); err != nil {
 		return nil, fmt.Errorf("the result given for it breaks the output contract of %s: %w", h.call.Capability, err)
 	}
 	return v, nil
