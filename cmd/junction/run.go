@@ -55,6 +55,9 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 		return wireError(err)
 	}
 	defer closeApp(app, con)
+	if _, err := app.Store.Prune(ctx, retention); err != nil { // old threads are no reason not to run a new one
+		fmt.Fprintf(con.err, "junction: old threads could not be deleted: %v\n", err)
+	}
 	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store, thread: c.Thread}
 	return r.run(ctx, wf, graph.RunOptions{
 		Thread: c.Thread, Input: input, Definition: wf.Text,

@@ -21,18 +21,16 @@ type threadsCmd struct {
 }
 
 func (*threadsCmd) Help() string {
-	return `Lists threads, newest first, with the questions that wait for an answer.
+	return `Lists threads, newest first, with the questions that wait for an answer. Each new run deletes
+completed threads after 7 days and failed, cancelled or waiting ones after 30; --prune does so now.
 
 Examples:
   junction threads --status interrupted
   junction threads --delete 0198c5ee`
 }
 
-// Retention of --prune.
-const (
-	keepCompleted = 7 * 24 * time.Hour
-	keepStopped   = 30 * 24 * time.Hour
-)
+// retention is what --prune and every new run keep.
+var retention = state.Retention{Completed: 7 * 24 * time.Hour, Stopped: 30 * 24 * time.Hour}
 
 func (c *threadsCmd) Run(ctx context.Context, con console) error {
 	ctx, cancel := untilDrain(ctx)
@@ -46,7 +44,7 @@ func (c *threadsCmd) Run(ctx context.Context, con console) error {
 	case c.Delete != "":
 		return c.delete(ctx, store, con)
 	case c.Prune:
-		n, err := store.Prune(ctx, state.Retention{Completed: keepCompleted, Stopped: keepStopped})
+		n, err := store.Prune(ctx, retention)
 		if err != nil {
 			return err
 		}
