@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"junction/state"
@@ -95,6 +96,9 @@ func (t *task) execute() bool {
 		return false
 	}
 	if err == nil {
+		err = t.cutShort()
+	}
+	if err == nil {
 		if err = t.asking.unanswered(); err == nil {
 			t.out, err = t.run.g.accept(t.spec, u)
 			t.out.handled = handled
@@ -111,6 +115,21 @@ func (t *task) execute() bool {
 	}
 	t.event(Event{Kind: EventTaskDone, Err: t.err, Update: u})
 	return true
+}
+
+// cutShort is the end of a node that returned as if it had finished although a
+// hop of its was cut, and nobody knows what became of it: the node runs again,
+// and finds out.
+func (t *task) cutShort() error {
+	if t.ctx.Err() == nil && !t.run.drain.begun() {
+		return nil // nothing was cut: what the node makes of an error is its own affair
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.journal == nil || !t.journal.Undecided() {
+		return nil
+	}
+	return fmt.Errorf("node %q went on without the outcome of a hop that was cut: %w", t.Node, state.ErrDraining)
 }
 
 // warnOfLarge tells of writes that make a thread heavy to keep and to load.

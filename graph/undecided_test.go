@@ -163,3 +163,45 @@ func TestAnErrorHandlerRunsOnceAPersonHasGivenUpAnUnknownOutcome(t *testing.T) {
 		t.Fatalf("the handler ran %d times", handled.of("pay"))
 	}
 }
+
+// TestANodeThatPassesOverACutHopHasNotFinished: the node takes the error of a
+// hop that a drain cut for one it may go on after.
+func TestANodeThatPassesOverACutHopHasNotFinished(t *testing.T) {
+	begun := make(chan struct{})
+	runs := 0
+	g := compile(t, graph.Spec{
+		Channels: []graph.Channel{{Name: "out"}},
+		Nodes: []graph.Node{{Name: "pay", Run: do("out", func(ctx context.Context, _ graph.Input) (any, error) {
+			runs++
+			h, err := state.JournalFrom(ctx).Begin("", "x")
+			if err != nil {
+				return nil, err
+			}
+			defer h.Close()
+			if len(h.Prior()) > 0 {
+				return graph.Ask(ctx, "did it happen?")
+			}
+			if err := h.Intent(ctx, state.Record{Attempt: 1, Effect: state.Unsafe}); err != nil {
+				return nil, err
+			}
+			close(begun)
+			<-state.Draining(ctx) // the call is cut, and its error passed over
+			return "not paid", nil
+		})}},
+		Edges: edges(line("start", "pay", "end")),
+	})
+	store := newStore(t)
+	drain := make(chan struct{})
+	go func() {
+		<-begun
+		close(drain)
+	}()
+	res := run(t, g, graph.RunOptions{Store: store, Thread: "t", Drain: drain})
+	if !res.Drained || res.Status != state.StatusRunning {
+		t.Fatalf("%s, drained %v: %v", res.Status, res.Drained, res.State)
+	}
+	wantStatus(t, resume(t, g, "t", graph.RunOptions{Store: store}), state.StatusInterrupted)
+	if runs != 2 {
+		t.Errorf("the node ran %d times", runs)
+	}
+}
