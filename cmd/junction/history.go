@@ -14,7 +14,7 @@ type historyCmd struct {
 	Thread string        `arg:"" optional:"" help:"Only this thread. Default: all."`
 	Server string        `placeholder:"NAME" help:"Only calls to this server."`
 	Since  time.Duration `placeholder:"D" help:"Only calls of the last D, for example 24h."`
-	Limit  int           `default:"0" help:"At most this many; 0 for all."`
+	Limit  int           `default:"0" help:"Only the latest of them, at most this many; 0 for all."`
 	storeFlags
 }
 
@@ -34,7 +34,7 @@ func (c *historyCmd) Run(ctx context.Context, con console) error {
 		return wireError(err)
 	}
 	defer closeStore(store, con)
-	filter := state.RecordFilter{Server: c.Server, Limit: c.Limit}
+	filter := state.RecordFilter{Server: c.Server}
 	if c.Thread != "" {
 		t, err := findThread(ctx, store, c.Thread)
 		if err != nil {
@@ -50,6 +50,9 @@ func (c *historyCmd) Run(ctx context.Context, con console) error {
 		return fmt.Errorf("history: %w", err)
 	}
 	calls := view.NewHistory(records)
+	if c.Limit > 0 && len(calls) > c.Limit {
+		calls = calls[len(calls)-c.Limit:]
+	}
 	if c.JSON {
 		return view.JSON(con.out, calls)
 	}

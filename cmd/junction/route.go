@@ -12,7 +12,7 @@ import (
 )
 
 type routeCmd struct {
-	File       string        `arg:"" optional:"" help:"Workflow file whose servers file is meant."`
+	File       string        `arg:"" optional:"" help:"Workflow file whose servers file is meant, or the directory of one."`
 	Capability string        `required:"" placeholder:"NAME" help:"Capability asked for, for example code-review."`
 	Need       []string      `sep:"none" placeholder:"KEY=VALUE" help:"Attribute that must match (repeatable)."`
 	Prefer     []string      `sep:"none" placeholder:"KEY=VALUE" help:"Attribute that raises the score (repeatable)."`

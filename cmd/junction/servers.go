@@ -9,7 +9,7 @@ import (
 )
 
 type serversCmd struct {
-	File string        `arg:"" optional:"" help:"Workflow file whose servers file is meant."`
+	File string        `arg:"" optional:"" help:"Workflow file whose servers file is meant, or the directory of one."`
 	Wait time.Duration `default:"60s" help:"Longest wait for a server to answer."`
 	JSON bool          `name:"json" help:"Print one JSON document on stdout and nothing else there."`
 	configFlag

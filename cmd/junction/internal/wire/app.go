@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"junction/router"
@@ -94,6 +95,9 @@ func LoadConfig(flag, workflow, dir string) (*static.Config, error) {
 // loadConfig is LoadConfig whose error says where a servers file was looked
 // for: *static.NotFoundError.
 func loadConfig(flag, workflow, dir string) (*static.Config, error) {
+	if info, err := os.Stat(workflow); err == nil && info.IsDir() {
+		workflow = filepath.Join(workflow, static.FileName) // what stands in it stands beside this
+	}
 	path, err := static.Find(workflow, flag)
 	if err != nil {
 		return nil, &ConfigError{err}
