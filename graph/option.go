@@ -35,7 +35,9 @@ func PauseBefore() NodeOption { return func(s *nodeSettings) { s.node.PauseBefor
 // PauseAfter stops the thread after the node has run.
 func PauseAfter() NodeOption { return func(s *nodeSettings) { s.node.PauseAfter = true } }
 
-// OnError runs fn when the node has failed for good, in its place.
+// OnError runs fn when the node has failed for good, in its place. A hop that may
+// have taken effect, without anybody knowing, is no such failure, nor is a store
+// that fails: the thread fails then, and a resume finds out.
 func OnError[S, P any](fn func(ctx context.Context, s S, failure error) (P, error)) NodeOption {
 	return func(s *nodeSettings) {
 		place := quoted("error handler of node", s.node.Name)

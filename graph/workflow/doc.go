@@ -126,7 +126,8 @@
 //	  write: {log: ["${error.code}: ${error.message}"]}
 //	  goto:  repair
 //
-// A handler runs once and is recorded; a resume does not run it again. Of a node
+// A handler runs once and is recorded; a resume does not run it again. It does not
+// run while it is unknown whether a call of its node took effect. Of a node
 // with each, every item has a handler of its own: where some items fail and lead
 // elsewhere, the node's successors run beside it.
 //
