@@ -82,7 +82,9 @@
 // A node asks with [Ask] and must return the error it is given; the thread
 // pauses once its siblings have finished. On resume the node runs again from
 // its top, and Ask returns the answer. Questions match by their order in the
-// task, or by name. A task whose questions are all unanswered is not run. Static
+// task, or by name. A task whose questions are all unanswered is not run, unless
+// one of them would offer more by now: about a call of unknown outcome, once its
+// maximum time is over. Static
 // interrupts (PauseBefore, PauseAfter) need no answer: any resume goes on, and
 // each fires once. PauseAfter stops before the commit of its superstep, with
 // every task's writes durable; Result.State shows them folded.
