@@ -16,7 +16,7 @@ import (
 
 // Progress shows a run while it goes: on a terminal one line that is redrawn,
 // elsewhere a plain line for each superstep, for what went wrong, and now and
-// then for how far it has come.
+// then for how far it has come. Both begin with the thread's id.
 type Progress struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -28,6 +28,7 @@ type Progress struct {
 	done    int
 	planned int
 	drawn   bool
+	named   bool // the thread has been introduced
 	stop    chan struct{}
 	closed  sync.Once
 	ticking sync.WaitGroup
@@ -90,6 +91,7 @@ func (p *Progress) Event(e graph.Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case graph.EventStep:
+		p.introduce(e.Thread)
 		p.step, p.done, p.planned = e.Step, 0, e.Tasks
 		p.say("superstep %d: %s", e.Step, planned(e))
 	case graph.EventTask:
@@ -109,6 +111,17 @@ func (p *Progress) Event(e graph.Event) {
 	case graph.EventInterrupt:
 		p.say("  %s asks", label(e))
 	}
+}
+
+// introduce names the thread once, at its beginning: whoever kills the process
+// can go on with it.
+func (p *Progress) introduce(thread string) {
+	if p.named || thread == "" {
+		return
+	}
+	p.named = true
+	p.clear()
+	fmt.Fprintf(p.w, "thread %s\n", thread)
 }
 
 func (p *Progress) begin(task, what string) {

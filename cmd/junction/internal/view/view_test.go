@@ -121,14 +121,15 @@ func TestSummarySaysHowToAnswerAndGoOn(t *testing.T) {
 func TestProgressPrintsPlainLinesWhereNoTerminalIs(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out, nil)
-	p.Event(graph.Event{Kind: graph.EventStep, Step: 1, Nodes: []string{"review", "secrets"}, Tasks: 3})
+	p.Event(graph.Event{Kind: graph.EventStep, Thread: "t", Step: 1, Nodes: []string{"review", "secrets"}, Tasks: 3})
 	p.Event(graph.Event{Kind: graph.EventTask, Task: "x", Node: "review", Index: 1})
 	hop := router.HopInfo{Thread: "t", Node: "review", Task: "x"}
 	p.OnAttempt(hop, router.AttemptInfo{Attempt: 1, Server: "a"})
 	p.OnOutcome(hop, router.AttemptInfo{Attempt: 1, Server: "a"}, router.OutcomeInfo{Status: state.CallTimeout, Code: router.Timeout, Duration: time.Second})
 	p.OnOutcome(hop, router.AttemptInfo{Attempt: 2, Server: "b"}, router.OutcomeInfo{Status: state.CallSuccess, Duration: time.Millisecond})
+	p.Event(graph.Event{Kind: graph.EventStep, Thread: "t", Step: 2, Nodes: []string{"gate"}, Tasks: 1})
+	want := "thread t\nsuperstep 1: review, secrets (3 tasks)\n  review: attempt 1 at a ended with MCP_TIMEOUT after 1s\nsuperstep 2: gate\n"
 	p.Close()
-	want := "superstep 1: review, secrets (3 tasks)\n  review: attempt 1 at a ended with MCP_TIMEOUT after 1s\n"
 	if out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
