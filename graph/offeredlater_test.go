@@ -12,6 +12,40 @@ import (
 	"junction/state"
 )
 
+// TestAQuestionStoredAfterTheMaximumOffersMoreToo: it was put together in time,
+// and the task ended late.
+func TestAQuestionStoredAfterTheMaximumOffersMoreToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = time.Minute
+		var runs counter
+		g := compile(t, graph.Spec{
+			Channels: []graph.Channel{{Name: "out"}},
+			Nodes: []graph.Node{{Name: "pay", Run: do("out", func(ctx context.Context, _ graph.Input) (any, error) {
+				h, err := state.JournalFrom(ctx).Begin("", "x")
+				if err != nil {
+					return nil, err
+				}
+				defer h.Close()
+				if runs.add("pay") > 1 {
+					return "more", nil
+				}
+				if err := h.Intent(ctx, state.Record{Attempt: 1, Effect: state.Unsafe, Started: time.Now(), Max: most}); err != nil {
+					return nil, err
+				}
+				_, err = graph.Ask(ctx, "happened?")
+				<-time.After(2 * most)
+				return nil, err
+			})}},
+			Edges: edges(line("start", "pay", "end")),
+		})
+		store := newStore(t)
+		wantStatus(t, run(t, g, graph.RunOptions{Store: store, Thread: "t"}), state.StatusInterrupted)
+		if res := resume(t, g, "t", graph.RunOptions{Store: store}); res.State["out"] != "more" {
+			t.Fatalf("%s after %d runs", res.Status, runs.of("pay"))
+		}
+	})
+}
+
 // TestAQuestionAboutAnUnknownOutcomeOffersMoreOnceItsMaximumHasPassed: a thread
 // that waits is normally left as it is; this one has something new to offer.
 func TestAQuestionAboutAnUnknownOutcomeOffersMoreOnceItsMaximumHasPassed(t *testing.T) {
@@ -69,8 +103,8 @@ func TestAQuestionAboutAnUnknownOutcomeOffersMoreOnceItsMaximumHasPassed(t *test
 			t.Fatalf("before the maximum %v after %d runs", got, runs.of("pay"))
 		}
 		<-time.After(most)
-		for range 2 {
-			if got := offered(resume(t, g, "t", o)); !slices.Equal(got, []string{"happened", "again"}) || runs.of("pay") != 2 {
+		for n := range 2 {
+			if got := offered(resume(t, g, "t", o)); !slices.Equal(got, []string{"happened", "again"}) || runs.of("pay") != 2+n {
 				t.Fatalf("after the maximum %v after %d runs", got, runs.of("pay"))
 			}
 		}

@@ -27,24 +27,22 @@ func (r *run) heldBack(t *task) (bool, error) {
 		if i.Answer != nil {
 			return false, nil
 		}
-		if r.changes(t, i.Asked) {
-			return false, nil
-		}
 		waits = true
 	}
-	return waits, nil
+	return waits && !r.offersMore(t), nil
 }
 
-// changes reports whether a question that was asked then would be another one
-// now: since then the maximum time of an attempt of unknown outcome has passed,
-// so that more can be done about it.
-func (r *run) changes(t *task, asked time.Time) bool {
+// offersMore reports whether a waiting task's questions may be other ones now:
+// the maximum time of an attempt of unknown outcome has passed, so that more can
+// be done about it. When a question was asked does not tell: it may have been put
+// together before that moment and stored after it.
+func (r *run) offersMore(t *task) bool {
 	now := time.Now()
 	for _, rec := range r.pending.Records {
 		if rec.Task != t.ID && rec.Task != handlerID(t.ID) || !rec.Undecided() {
 			continue
 		}
-		if over := rec.Started.Add(rec.Max); asked.Before(over) && !now.Before(over) {
+		if !now.Before(rec.Started.Add(rec.Max)) {
 			return true
 		}
 	}
