@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -21,7 +22,7 @@ func Summary(w io.Writer, o Outcome, s Style) error {
 		p.f("%s\n", s.paint(bold, "Result"))
 		printState(p, o.State)
 	}
-	printLoad(p, o.Hops, s)
+	printLoad(p, o.Hops)
 	switch {
 	case o.Drained:
 		p.f("\n%s thread %s; what has finished is kept\n  go on: %s\n", s.paint(warn, "stopped:"), o.Thread, s.Resume)
@@ -132,51 +133,67 @@ func questionText(value json.RawMessage) string {
 	return shorten(line(string(value)), 200)
 }
 
-// printLoad prints which server did what.
-func printLoad(p *printer, hops []Hop, s Style) {
-	if len(hops) == 0 {
-		return
-	}
-	type load struct {
-		calls, errors int
-		millis        float64
-		what          []string
-	}
-	loads := map[string]*load{}
-	var servers []string
+// load is what one server did in a run.
+type load struct {
+	server             string
+	calls, failed, cut int
+	millis             float64
+	what               []string
+}
+
+// loadsOf adds up the attempts by server, sorted by its name.
+func loadsOf(hops []Hop) []*load {
+	by := map[string]*load{}
+	var all []*load
 	for _, h := range hops {
 		for _, a := range h.Attempts {
 			name := a.Server
 			if name == "" {
 				name = "(none)"
 			}
-			l := loads[name]
+			l := by[name]
 			if l == nil {
-				l = &load{}
-				loads[name] = l
-				servers = append(servers, name)
+				l = &load{server: name}
+				by[name] = l
+				all = append(all, l)
 			}
 			l.calls++
 			l.millis += a.DurationMS
-			if a.Status != state.CallSuccess {
-				l.errors++
+			switch a.Status {
+			case state.CallSuccess:
+			case state.CallCancelled: // by a person or a failed sibling: not the server's doing
+				l.cut++
+			default:
+				l.failed++
 			}
 			if what := fallback(h.Capability, h.Tool); !slices.Contains(l.what, what) {
 				l.what = append(l.what, what)
 			}
 		}
 	}
-	slices.Sort(servers)
-	if p.err != nil {
+	slices.SortFunc(all, func(a, b *load) int { return strings.Compare(a.server, b.server) })
+	return all
+}
+
+// printLoad prints which server did what.
+func printLoad(p *printer, hops []Hop) {
+	loads := loadsOf(hops)
+	if len(loads) == 0 || p.err != nil {
 		return
+	}
+	cut := slices.ContainsFunc(loads, func(l *load) bool { return l.cut > 0 })
+	column := func(s string) string {
+		if !cut {
+			return ""
+		}
+		return s + "\t"
 	}
 	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	t := &printer{w: tw}
-	t.f("SERVER\tCALLS\tFAILED\tMEAN\tFOR\n")
-	for _, name := range servers {
-		l := loads[name]
+	t.f("SERVER\tCALLS\tFAILED\t%sMEAN\tFOR\n", column("CUT OFF"))
+	for _, l := range loads {
 		slices.Sort(l.what)
-		t.f("%s\t%d\t%d\t%.0f ms\t%s\n", Clean(name), l.calls, l.errors, l.millis/float64(l.calls), Clean(strings.Join(l.what, ", ")))
+		t.f("%s\t%d\t%d\t%s%.0f ms\t%s\n", Clean(l.server), l.calls, l.failed, column(strconv.Itoa(l.cut)), l.millis/float64(l.calls), Clean(strings.Join(l.what, ", ")))
 	}
 	p.err = t.err
 	if err := tw.Flush(); p.err == nil {

@@ -241,3 +241,21 @@ func TestALongExplanationShowsWhatWentWrongFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestACallThatWasCutOffIsNoFailureOfItsServer(t *testing.T) {
+	records := twoAttempts()
+	load := func() string {
+		var out bytes.Buffer
+		if err := Summary(&out, Outcome{Status: state.StatusCancelled, Hops: NewHops(records)}, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	if got := load(); !strings.HasPrefix(got, "SERVER CALLS FAILED MEAN FOR a 1 1 10 ms") {
+		t.Errorf("a failed call: %s", got)
+	}
+	records[2].Status = state.CallCancelled
+	if got := load(); !strings.HasPrefix(got, "SERVER CALLS FAILED CUT OFF MEAN FOR a 1 0 1 10 ms") {
+		t.Errorf("a call that was cut off: %s", got)
+	}
+}
