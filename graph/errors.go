@@ -119,7 +119,7 @@ type RecursionError struct {
 
 func (e *RecursionError) Error() string {
 	return fmt.Sprintf("not finished after %d supersteps, next would be %s: check the condition that ends the loop, "+
-		"or raise the graph's RecursionLimit", e.Limit, strings.Join(e.Nodes, ", "))
+		"or raise the recursion limit", e.Limit, strings.Join(e.Nodes, ", "))
 }
 
 // Failure gives the limit its code.

@@ -96,7 +96,9 @@ var advice = map[string][2]string{
 	"saturated":                        {"every fitting server is at its declared concurrency", "add a replica, or raise max_concurrent"},
 	"budget":                           {"so many calls fail that retrying would make it worse", "junction history --since 10m shows which server fails"},
 	"deadline":                         {"the run's own time was over", "resume with a longer --timeout"},
-	"tool_error":                       {"the tool worked and refused: what it said is above", "mend what it names; where an initial value is wrong, start anew, for a thread keeps its values"},
+	"tool_error":                       {"the tool worked and refused: what it said is above", "mend what it names; where an initial value is wrong, run the workflow anew: a thread keeps its values"},
+	"expression":                       {"an expression of the workflow file does not suit the values it met", "mend the file and run it anew: a thread keeps the workflow it was started with"},
+	"recursion_limit":                  {"a loop of the workflow does not end", "mend the condition that ends it, or raise recursion_limit, and run it anew: a thread keeps the workflow it was started with"},
 	"cancelled":                        {"it was stopped on purpose", "nothing has to be mended"},
 	string(router.Timeout):             {"the server is slower than the node's timeout, or hangs", "raise the node's timeout, or look at the server"},
 	string(router.Transport):           {"the server cannot be reached or its connection broke", "junction servers FILE shows its last words"},
@@ -111,6 +113,9 @@ var advice = map[string][2]string{
 
 func likely(t state.Thread) (cause, try string) {
 	if a, ok := advice[t.Failure.Code]; ok {
+		if strings.Contains(a[1], " anew") { // a resume alone would fail again
+			return a[0], a[1]
+		}
 		return a[0], a[1] + "; then junction resume " + t.ID
 	}
 	return "the node itself failed: " + line(t.Failure.Message), "mend it, then junction resume " + t.ID

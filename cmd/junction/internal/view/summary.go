@@ -75,6 +75,10 @@ func shorten(s string, n int) string {
 func printQuestions(p *printer, questions []Question, s Style) {
 	for _, q := range questions {
 		p.f("  %s %s\n", s.paint(bold, q.Node), questionText(q.Value))
+		if pauseOf(q.Value) != "" {
+			p.f("    go on:  %s\n", s.Resume)
+			continue
+		}
 		printShown(p, q.Value)
 		id := ""
 		if len(questions) > 1 {
@@ -122,8 +126,24 @@ func itemText(item json.RawMessage) string {
 	return fmt.Sprintf("%s:%d %s (%s)", f.Path, f.Line, f.Message, f.Severity)
 }
 
+// pauseOf is when a node with a pause stopped, "before" or "after" it ran; "" of
+// a question, which needs an answer.
+func pauseOf(value json.RawMessage) string {
+	var v map[string]string
+	if json.Unmarshal(value, &v) != nil || len(v) != 2 || v["node"] == "" {
+		return ""
+	}
+	return v["pause"]
+}
+
 // questionText is a question for people: its question field where there is one.
 func questionText(value json.RawMessage) string {
+	switch pauseOf(value) {
+	case "before":
+		return "pauses before it runs"
+	case "after":
+		return "pauses after it ran, before its writes count"
+	}
 	var q struct {
 		Question string `json:"question"`
 	}
