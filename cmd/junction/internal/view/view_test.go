@@ -162,14 +162,14 @@ func TestTheLiveLineFollowsTheTerminalsWidth(t *testing.T) {
 		p := NewProgress(&out, func() int { return width })
 		p.Event(graph.Event{Kind: graph.EventStep, Step: 1, Tasks: 1, Nodes: []string{"review"}})
 		p.Event(graph.Event{Kind: graph.EventTask, Task: "t", Node: "a-node-whose-name-is-longer-than-most-are"})
-		time.Sleep(redraw) // of the bubble's clock
+		<-time.After(redraw) // of the bubble's clock
 		synctest.Wait()
 		if got := out.String(); len([]rune(got)) > 39 || !strings.HasSuffix(got, "…") {
 			t.Errorf("40 columns: %q", got)
 		}
 		out.Reset()
 		width = 120
-		time.Sleep(redraw)
+		<-time.After(redraw)
 		synctest.Wait()
 		if got := out.String(); !strings.HasSuffix(got, "most-are") {
 			t.Errorf("120 columns: %q", got)
