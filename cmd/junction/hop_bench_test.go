@@ -19,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/sync/errgroup"
 
 	"junction/router"
 	routermcp "junction/router/mcp"
@@ -87,36 +88,31 @@ func startEcho(b *testing.B) (url string) {
 }
 
 // BenchmarkRoutedHop measures a routed, journaled hop over Streamable HTTP
-// beside a bare mcp-go client that calls the same server in the same run. A
-// safe hop's record waits for its task's writes; a conditional one makes intent
-// and outcome durable, and is beside a bare call with two such commits.
+// beside a bare mcp-go client that calls the same server: each caller makes the
+// two in turn, so that both meet the same machine, and the metric ×reference is
+// the reference's time over the hop's. A safe hop's record waits for its task's
+// writes; a conditional one makes intent and outcome durable, and its reference
+// is a bare call between two such commits.
 func BenchmarkRoutedHop(b *testing.B) {
 	url := startEcho(b)
 	bare := bareClient(b, url)
+	store := openBenchStore(b)
 	for _, callers := range []int{1, 16, 64} {
-		b.Run(fmt.Sprintf("bare/callers=%d", callers), func(b *testing.B) {
-			parallel(b, callers, func(ctx context.Context, _ int64) error { return callBare(ctx, bare) })
-		})
 		b.Run(fmt.Sprintf("safe/callers=%d", callers), func(b *testing.B) {
 			h := newHopBench(b, url, state.Safe, memory.New(nil))
-			parallel(b, callers, h.hop)
+			paired(b, callers, func(ctx context.Context, _ int64) error { return callBare(ctx, bare) }, h.hop)
 		})
-		store := openBenchStore(b)
-		b.Run(fmt.Sprintf("bare+2commits-sqlite/callers=%d", callers), func(b *testing.B) {
-			h := newHopBench(b, url, state.Conditional, store)
-			parallel(b, callers, func(ctx context.Context, n int64) error {
-				if err := h.commit(ctx, n, state.CallOpen); err != nil {
+		b.Run(fmt.Sprintf("conditional-sqlite/callers=%d", callers), func(b *testing.B) {
+			reference, h := newHopBench(b, url, state.Conditional, store), newHopBench(b, url, state.Conditional, store)
+			paired(b, callers, func(ctx context.Context, n int64) error {
+				if err := reference.commit(ctx, n, state.CallOpen); err != nil {
 					return err
 				}
 				if err := callBare(ctx, bare); err != nil {
 					return err
 				}
-				return h.commit(ctx, n, state.CallSuccess)
-			})
-		})
-		b.Run(fmt.Sprintf("conditional-sqlite/callers=%d", callers), func(b *testing.B) {
-			h := newHopBench(b, url, state.Conditional, store)
-			parallel(b, callers, h.hop)
+				return reference.commit(ctx, n, state.CallSuccess)
+			}, h.hop)
 		})
 	}
 }
@@ -158,28 +154,46 @@ func callBare(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// parallel spreads b.N calls over callers.
-func parallel(b *testing.B, callers int, call func(ctx context.Context, n int64) error) {
+type benchCall func(ctx context.Context, n int64) error
+
+// paired has callers make the reference and the hop in turn, b.N times in all,
+// and reports the mean of each and their ratio.
+func paired(b *testing.B, callers int, reference, hop benchCall) {
 	b.Helper()
-	var next atomic.Int64
-	b.ResetTimer()
-	b.SetParallelism(max(1, callers/2)) // times GOMAXPROCS
-	if callers == 1 {
-		for range b.N {
-			if err := call(b.Context(), next.Add(1)); err != nil {
-				b.Fatal(err)
+	var next, spent [2]atomic.Int64
+	calls := [2]benchCall{reference, hop}
+	pair := func(n int64) error {
+		for i := range calls {
+			which := (int(n) + i) % 2 // neither always goes first
+			begun := time.Now()
+			if err := calls[which](b.Context(), next[which].Add(1)); err != nil {
+				return err
 			}
+			spent[which].Add(int64(time.Since(begun)))
 		}
-		return
+		return nil
 	}
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if err := call(b.Context(), next.Add(1)); err != nil {
-				b.Error(err)
-				return
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var group errgroup.Group
+	b.ResetTimer()
+	for range callers {
+		group.Go(func() error {
+			for n := left.Add(-1); n >= 0; n = left.Add(-1) {
+				if err := pair(n); err != nil {
+					return err
+				}
 			}
-		}
-	})
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(spent[0].Load())/float64(b.N), "reference-ns")
+	b.ReportMetric(float64(spent[1].Load())/float64(b.N), "hop-ns")
+	b.ReportMetric(float64(spent[0].Load())/float64(spent[1].Load()), "×reference")
 }
 
 // fixedServers is a discovery of one server.
