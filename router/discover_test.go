@@ -184,6 +184,16 @@ func TestAHungHandshakeHoldsUpNobodyForLongerThanTheGrace(t *testing.T) {
 			t.Errorf("%+v, %v; want that the handshake is under way", d.Rejected, err)
 		}
 	})
+	t.Run("who gives up waiting is told how long it has lasted", func(t *testing.T) {
+		inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			all := r.Servers(ctx)
+			if err := all[0].Err; err == nil || !strings.Contains(err.Error(), "under way after 4s") {
+				t.Errorf("%v", err)
+			}
+		})
+	})
 	t.Run("alone it ends at its own limit", func(t *testing.T) {
 		inBubble(t, newFleet().add("hung", hang), router.Options{Handshake: 10 * time.Second}, func(t *testing.T, r *router.Router) {
 			begun := time.Now()

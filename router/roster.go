@@ -82,8 +82,7 @@ func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*kno
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			seen.until = time.Time{}
-			return seen
+			return r.glance(servers, seen)
 		}
 		t.Stop()
 	}
@@ -122,6 +121,18 @@ func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Ti
 		waitFor = max(waitFor, limit-now.Sub(c.began))
 	}
 	return sighting{all, r.edition.Load(), until}, waitFor, r.changed
+}
+
+// glance is the end of a gather that was cut short: what is known by now.
+func (r *roster) glance(servers []*Server, seen sighting) sighting {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for i, s := range servers {
+		seen.all[i] = r.contact(s).known(now)
+	}
+	seen.until = time.Time{}
+	return seen
 }
 
 // contact returns the server's, a new one when its registration changed. r.mu
