@@ -32,7 +32,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 		if h.lock.forgotten(time.Now()) { // while the hop waited, for its ledger or a place
 			return nil, &unsettledError{h.lock.last()}
 		}
-		if err := h.keepsContract(p); err != nil {
+		if err := h.keepsContract(ctx, p); err != nil {
 			return nil, err
 		}
 		p, err := h.bar(ctx, p)
@@ -122,12 +122,12 @@ func (h *hop) key() string {
 }
 
 // keepsContract holds the arguments to the capability's own contract, once.
-func (h *hop) keepsContract(p *pool) error {
+func (h *hop) keepsContract(ctx context.Context, p *pool) error {
 	if h.checked || (h.deciding && h.call.With == nil) {
 		return nil
 	}
 	h.checked = true
-	if err := h.r.schemas.check(p.contract.Input, h.with); err != nil {
+	if err := h.r.schemas.check(ctx, p.contract.Input, h.with); err != nil {
 		return &ContractError{Capability: h.call.Capability, Err: err}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (r *Router) request(ctx context.Context, e *entry, with any, key string) (T
 			call.Arguments[place] = key
 		}
 	}
-	if err := r.schemas.check(e.known.tools[e.offer.Tool].InputSchema, call.Arguments); err != nil {
+	if err := r.schemas.check(ctx, e.known.tools[e.offer.Tool].InputSchema, call.Arguments); err != nil {
 		return ToolCall{}, fmt.Errorf("the input schema of its tool %s: %w", e.offer.Tool, err)
 	}
 	return call, nil
@@ -58,7 +58,7 @@ func (r *Router) answer(ctx context.Context, e *entry, contract Contract, res *T
 		if res.IsError {
 			return value.Normalize(plain)
 		}
-		return r.promised(contract, plain)
+		return r.promised(ctx, contract, plain)
 	}
 	content := res.Content
 	if content == nil {
@@ -70,15 +70,15 @@ func (r *Router) answer(ctx context.Context, e *entry, contract Contract, res *T
 	if err != nil {
 		return nil, fmt.Errorf("the mapping of the answer of tool %s: %w", e.offer.Tool, err)
 	}
-	return r.promised(contract, mapped)
+	return r.promised(ctx, contract, mapped)
 }
 
-func (r *Router) promised(contract Contract, v any) (any, error) {
+func (r *Router) promised(ctx context.Context, contract Contract, v any) (any, error) {
 	v, err := value.Normalize(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.schemas.check(contract.Output, v); err != nil {
+	if err := r.schemas.check(ctx, contract.Output, v); err != nil {
 		return nil, fmt.Errorf("the output contract of %s: %w", contract.Capability, err)
 	}
 	return v, nil

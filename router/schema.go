@@ -1,16 +1,12 @@
 package router
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"regexp"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"junction/state"
+	"junction/state/schema"
 )
 
 // schemas keeps compiled JSON Schemas by the hash of their text, so that every
@@ -22,7 +18,7 @@ type schemas struct {
 }
 
 type compiled struct {
-	schema *jsonschema.Schema
+	schema *schema.Schema
 	err    error
 }
 
@@ -32,7 +28,7 @@ const schemasKept = 4096
 
 // check returns why v, a value of package value, does not fit the schema raw.
 // No schema fits anything.
-func (s *schemas) check(raw json.RawMessage, v any) error {
+func (s *schemas) check(ctx context.Context, raw json.RawMessage, v any) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
@@ -41,7 +37,7 @@ func (s *schemas) check(raw json.RawMessage, v any) error {
 	c, ok := s.by[hash]
 	s.mu.Unlock()
 	if !ok {
-		c.schema, c.err = compile(raw)
+		c.schema, c.err = schema.Compile(raw)
 		s.mu.Lock()
 		if s.by == nil || len(s.by) >= schemasKept {
 			s.by = make(map[string]compiled)
@@ -52,51 +48,5 @@ func (s *schemas) check(raw json.RawMessage, v any) error {
 	if c.err != nil {
 		return c.err
 	}
-	err := c.schema.Validate(v)
-	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return errors.New(firstFault(invalid))
-	}
-	return err
+	return c.schema.Check(ctx, v)
 }
-
-func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, fmt.Errorf("the schema is not JSON: %w", err)
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(nowhere{})
-	c.UseRegexpEngine(knownRegexp)
-	const here = "schema:/here"
-	if err := c.AddResource(here, doc); err != nil {
-		return nil, fmt.Errorf("the schema cannot be used: %w", err)
-	}
-	schema, err := c.Compile(here)
-	if err != nil {
-		return nil, fmt.Errorf("the schema cannot be used: %w", err)
-	}
-	return schema, nil
-}
-
-// nowhere follows no reference to another document: a schema comes from a
-// server, and must not make us fetch.
-type nowhere struct{}
-
-func (nowhere) Load(url string) (any, error) {
-	return nil, fmt.Errorf("its reference to %s is not followed; put what it refers to into the schema", url)
-}
-
-// knownRegexp leaves a pattern that Go cannot read (a look-ahead) to the server.
-func knownRegexp(pattern string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return unread(pattern), nil //nolint:nilerr // what Go cannot read is no fault of the schema
-	}
-	return re, nil
-}
-
-type unread string
-
-func (unread) MatchString(string) bool { return true }
-func (u unread) String() string        { return string(u) }

@@ -104,7 +104,7 @@ func (c *conn) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *rout
 	if e != nil {
 		return nil, e
 	}
-	r, e := readResult(resp.Result, t.output)
+	r, e := readResult(k.ctx, resp.Result, t.output)
 	if e != nil {
 		return nil, e
 	}
@@ -129,7 +129,7 @@ func (c *conn) fitting(ctx context.Context, name string, args any) (*tool, *rout
 		v.Execution = state.NotExecuted
 		return nil, &v
 	}
-	t, fault := k.fit(name, args)
+	t, fault := k.fit(ctx, name, args)
 	if fault == nil {
 		return t, nil
 	}
@@ -137,16 +137,16 @@ func (c *conn) fitting(ctx context.Context, name string, args any) (*tool, *rout
 	if e != nil || fresh.digest == k.digest {
 		return nil, fault
 	}
-	return fresh.fit(name, args)
+	return fresh.fit(ctx, name, args)
 }
 
-func (k *catalog) fit(name string, args any) (*tool, *router.CallError) {
+func (k *catalog) fit(ctx context.Context, name string, args any) (*tool, *router.CallError) {
 	t := k.tools[name]
 	if t == nil {
 		return nil, notSent(router.CapabilityMismatch, fmt.Sprintf("the server has no such tool; it has %s", k.names()), nil)
 	}
-	if err := t.input.check(args); err != nil {
-		return nil, notSent(router.CapabilityMismatch, "the arguments do not fit the tool's input schema: "+err.Error(), nil)
+	if err := t.input.check(ctx, args); err != nil {
+		return nil, misfit(ctx, router.CapabilityMismatch, "the arguments do not fit the tool's input schema: ", err, false)
 	}
 	return t, nil
 }

@@ -140,6 +140,9 @@ func TestWhatDoesNotFitIsRefusedBeforeItIsSent(t *testing.T) {
 func TestProgressIsToldAndHoldsTheIdleClockOff(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *router.Server, _ bool) {
 		c := newClient(t, nil)
+		if _, err := c.Describe(t.Context(), s); err != nil { // starting it is no part of the clock below
+			t.Fatal(err)
+		}
 		var told []float64
 		r, err := c.Call(t.Context(), s, router.ToolCall{
 			Tool: "steps", Arguments: map[string]any{"at": []any{1, 2, 3, 4}, "every": 300},

@@ -33,8 +33,9 @@ type tool struct {
 
 // pages is a tool list as received.
 type pages struct {
-	raw []json.RawMessage
-	ttl time.Duration
+	raw  []json.RawMessage
+	size int // of all of them, bytes
+	ttl  time.Duration
 }
 
 type wireTool struct {
@@ -85,6 +86,9 @@ func (c *conn) list(ctx context.Context) (*pages, *router.CallError) {
 		}
 		if page.TTL != nil {
 			p.ttl = max(time.Second, time.Duration(min(*page.TTL, int64(time.Hour/time.Millisecond)))*time.Millisecond)
+		}
+		if p.size += len(resp.Result); p.size > c.limit {
+			return nil, unknown(router.OutputInvalid, "the tool list is larger than allowed", errTooLarge)
 		}
 		p.raw = append(p.raw, resp.Result)
 		if page.NextCursor == "" {
@@ -158,8 +162,12 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 				c.log.Warn("tool left out: it cannot be read", "error", excerpt(err.Error()))
 				continue
 			}
+			if !presentable(w.Name) {
+				c.log.Warn("tool left out: nobody could write its name", "tool", excerpt(w.Name))
+				continue
+			}
 			t, ok := c.newTool(&w, last)
-			if w.Name == "" || next.tools[w.Name] != nil || !ok {
+			if next.tools[w.Name] != nil || !ok {
 				continue
 			}
 			next.tools[w.Name] = t
@@ -175,6 +183,15 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 	d.Session = c.session(d.Fingerprint)
 	next.description = d
 	return nil
+}
+
+// longestName bounds a tool's name; the specification asks for 128 at most.
+const longestName = 256
+
+// presentable reports whether a tool's name can stand in a file, a message and a
+// terminal.
+func presentable(name string) bool {
+	return name != "" && len(name) <= longestName && legible(name, longestName) == name
 }
 
 func (w *wireTool) describe() router.Tool {

@@ -40,6 +40,7 @@ type conn struct {
 	nonce   string // goes into the session's handle
 	opened  time.Time
 	log     *slog.Logger
+	limit   int // of a tool list, all pages together, bytes
 
 	ids     atomic.Int64
 	known   atomic.Pointer[catalog]
@@ -63,7 +64,7 @@ func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
 	_, overHTTP := l.(transport.HTTPConnection)
 	n := &conn{
 		server: s, secrets: secretsOf(&s.Dial), link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
-		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID),
+		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID), limit: o.MaxResponseBytes,
 		reports: map[int64]*progress{}, idle: make(chan struct{}), refresh: make(chan struct{}, 1),
 	}
 	n.modern = protocol.IsModernProtocol(n.version)

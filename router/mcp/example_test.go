@@ -40,5 +40,5 @@ func ExampleClient() {
 	// Output:
 	// bench 2026-07-28
 	// hello <nil>
-	// MCP_CAPABILITY_MISMATCH: server "bench-1", tool "echo": the arguments do not fit the tool's input schema: '/text': got number, want string
+	// MCP_CAPABILITY_MISMATCH: server "bench-1", tool "echo": the arguments do not fit the tool's input schema: at text: got number, want string
 }

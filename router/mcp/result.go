@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // readResult decodes the answer to tools/call. Numbers stay exact.
-func readResult(raw json.RawMessage, out *schema) (*router.ToolResult, *router.CallError) {
+func readResult(ctx context.Context, raw json.RawMessage, out *schema) (*router.ToolResult, *router.CallError) {
 	invalid := func(message string) (*router.ToolResult, *router.CallError) {
 		return nil, unknown(router.OutputInvalid, message, nil)
 	}
@@ -43,8 +44,8 @@ func readResult(raw json.RawMessage, out *schema) (*router.ToolResult, *router.C
 		if r.Structured == nil {
 			return invalid("the tool declares an output schema, and the result has no structured content")
 		}
-		if err := out.check(r.Structured); err != nil {
-			return invalid("the structured content breaks the tool's output schema: " + err.Error())
+		if err := out.check(ctx, r.Structured); err != nil {
+			return nil, misfit(ctx, router.OutputInvalid, "the structured content breaks the tool's output schema: ", err, true)
 		}
 	}
 	return r, nil

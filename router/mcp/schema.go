@@ -1,15 +1,13 @@
 package mcp
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"regexp"
-	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"junction/router"
+	jsonschema "junction/state/schema"
 )
 
 // schema is a tool's JSON Schema, compiled when it is first needed.
@@ -27,77 +25,26 @@ func newSchema(raw json.RawMessage) *schema {
 	return &schema{raw: raw}
 }
 
-// check returns why v does not fit; a nil schema fits anything.
-func (s *schema) check(v any) error {
+// check returns why v does not fit, or the cause with which ctx ended before
+// that was known; a nil schema fits anything.
+func (s *schema) check(ctx context.Context, v any) error {
 	if s == nil {
 		return nil
 	}
-	s.once.Do(s.compile)
+	s.once.Do(func() { s.is, s.err = jsonschema.Compile(s.raw) })
 	if s.err != nil {
 		return s.err
 	}
-	err := s.is.Validate(v)
-	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return errors.New(faults(invalid))
-	}
-	return err
+	return s.is.Check(ctx, v)
 }
 
-func (s *schema) compile() {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.raw))
-	if err != nil {
-		s.err = errors.New("the tool's schema is not JSON")
-		return
+// misfit is the failure of a check; did says whether the request had been sent.
+func misfit(ctx context.Context, code router.Code, text string, err error, did bool) *router.CallError {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		return ended(ctx, did)
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	c.UseRegexpEngine(lenientRegexp)
-	const here = "schema:///tool"
-	if err := c.AddResource(here, doc); err == nil {
-		s.is, err = c.Compile(here)
-		if err == nil {
-			return
-		}
-		s.err = fmt.Errorf("the tool's schema cannot be used: %s", excerpt(err.Error()))
-		return
+	if did {
+		return unknown(code, text+excerpt(err.Error()), nil)
 	}
-	s.err = errors.New("the tool's schema cannot be used")
-}
-
-// nowhere refuses to load what a schema refers to elsewhere: a server must not
-// make us fetch.
-type nowhere struct{}
-
-func (nowhere) Load(url string) (any, error) {
-	return nil, fmt.Errorf("reference to %q is not followed", url)
-}
-
-// lenientRegexp lets a pattern pass that Go's syntax does not know, such as a
-// look-ahead: what it asks is then left to the server to check.
-func lenientRegexp(s string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(s)
-	if err != nil {
-		return anything(s), nil //nolint:nilerr // what Go cannot read is no fault of the schema
-	}
-	return re, nil
-}
-
-type anything string
-
-func (anything) MatchString(string) bool { return true }
-func (a anything) String() string        { return string(a) }
-
-// faults names each place that does not fit and why, on one line.
-func faults(e *jsonschema.ValidationError) string {
-	var lines []string
-	for line := range strings.Lines(e.Error()) {
-		line = strings.TrimSpace(line)
-		if at, ok := strings.CutPrefix(line, "- "); ok {
-			lines = append(lines, strings.TrimPrefix(at, "at "))
-		}
-	}
-	if len(lines) == 0 {
-		return excerpt(e.Error())
-	}
-	return excerpt(strings.Join(lines, "; "))
+	return notSent(code, text+excerpt(err.Error()), nil)
 }

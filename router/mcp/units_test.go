@@ -29,7 +29,7 @@ func TestSchemasAreCheckedAndNeverFetched(t *testing.T) {
 		{"a pattern of another language", `{"type":"string","pattern":"(?=x)y"}`, "anything", ""},
 		{"no schema at all", `[1]`, "x", "cannot be used"},
 	} {
-		err := newSchema(json.RawMessage(tc.schema)).check(tc.v)
+		err := newSchema(json.RawMessage(tc.schema)).check(t.Context(), tc.v)
 		switch {
 		case tc.fault == "" && err != nil:
 			t.Errorf("%s: %v", tc.name, err)
@@ -87,7 +87,7 @@ func FuzzReadResult(f *testing.F) {
 	f.Add(`{"resultType":"task"}`)
 	f.Add(`{"content":[null,1,{"type":"text"}],"isError":1}`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		r, e := readResult(json.RawMessage(raw), nil)
+		r, e := readResult(t.Context(), json.RawMessage(raw), nil)
 		if (r == nil) == (e == nil) {
 			t.Fatal("neither or both of a result and an error")
 		}
