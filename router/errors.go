@@ -103,12 +103,17 @@ func (e *AttemptsError) Error() string {
 		noun = "attempt"
 	}
 	fmt.Fprintf(&b, "%s failed after %d %s", e.Capability, len(e.Attempts), noun)
+	sep, times := ": ", 0
 	for i, a := range e.Attempts {
-		sep := "; "
-		if i == 0 {
-			sep = ": "
+		text := a.Error()
+		if times++; i+1 < len(e.Attempts) && e.Attempts[i+1].Error() == text {
+			continue // said once, for all that ended alike
 		}
-		b.WriteString(sep + a.Error())
+		b.WriteString(sep + text)
+		if times > 1 {
+			fmt.Fprintf(&b, " (%d times)", times)
+		}
+		sep, times = "; ", 0
 	}
 	if e.Cause != nil {
 		fmt.Fprintf(&b, "; no further attempt: %v", e.Cause)

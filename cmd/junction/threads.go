@@ -51,7 +51,7 @@ func (c *threadsCmd) Run(ctx context.Context, con console) error {
 		if c.JSON {
 			return view.JSON(con.out, map[string]any{"deleted": n})
 		}
-		_, err = fmt.Fprintf(con.out, "%d threads deleted\n", n)
+		_, err = fmt.Fprintf(con.out, "%s deleted\n", view.Count(n, "thread"))
 		return err
 	}
 	threads, err := store.Threads(ctx, state.ThreadFilter{Status: state.Status(c.Status), Workflow: c.Workflow, Limit: c.Limit})

@@ -54,7 +54,7 @@ func (c *validateCmd) Run(ctx context.Context, con console) error {
 	}
 	servers := "no servers file found"
 	if config != nil {
-		servers = fmt.Sprintf("%d servers in %s", len(config.Servers), config.Path)
+		servers = fmt.Sprintf("%s in %s", view.Count(len(config.Servers), "server"), config.Path)
 	}
 	_, err = fmt.Fprintf(con.out, "%s: workflow %s is valid (%s)\n", c.File, wf.Name, servers)
 	return err

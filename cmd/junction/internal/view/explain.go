@@ -129,7 +129,7 @@ func (e *Explained) Print(w io.Writer, most int, s Style) error {
 		p.f("%s %s%s: %s\n", s.paint(bad, "failed:"), at(f.Node), f.Code, Clean(f.Message))
 		if c := e.Cause.LastFailingCall; c != nil && c.Server != "" {
 			p.f("  last failing call: %s at %s, %s %s, attempt %d\n", Clean(c.Tool), fallbackWord(Clean(c.Server)), c.Status, c.Code, c.Attempt)
-			p.f("  that server in this thread: %d calls, %d failed\n", e.Cause.Recent.Calls, e.Cause.Recent.Failed)
+			p.f("  that server in this thread: %s, %d failed\n", Count(e.Cause.Recent.Calls, "call"), e.Cause.Recent.Failed)
 		}
 		p.f("  likely: %s\n  try: %s\n", e.Cause.Likely, e.Cause.Try)
 	}

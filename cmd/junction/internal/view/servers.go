@@ -9,6 +9,7 @@ import (
 
 	"junction/router"
 	"junction/state"
+	"junction/state/document"
 )
 
 // Server is a server as servers prints it.
@@ -31,6 +32,7 @@ type Offer struct {
 	Tool       string              `json:"tool"`
 	Attributes map[string][]string `json:"attributes,omitempty"`
 	Effect     state.Effect        `json:"effect"`
+	Error      string              `json:"error,omitempty"` // why it cannot be used at a server that answers
 }
 
 // NewServers turns the router's view into what is printed.
@@ -50,7 +52,14 @@ func NewServers(statuses []router.ServerStatus) []Server {
 			if effect == "" {
 				effect = state.Unsafe
 			}
-			s.Offers = append(s.Offers, Offer{Capability: o.Capability, Tool: o.Tool, Attributes: o.Attributes, Effect: effect})
+			offer := Offer{Capability: o.Capability, Tool: o.Tool, Attributes: o.Attributes, Effect: effect}
+			if st.Err == nil && !slices.Contains(s.Tools, Clean(o.Tool)) {
+				offer.Error = "the server has no such tool"
+				if near := document.Suggest(o.Tool, s.Tools); near != "" {
+					offer.Error += fmt.Sprintf("; did you mean %q?", near)
+				}
+			}
+			s.Offers = append(s.Offers, offer)
 		}
 		if st.Err != nil {
 			s.Error = Clean(errorText(st.Err))
@@ -74,6 +83,9 @@ func Servers(w io.Writer, list []Server, s Style) error {
 		}
 		for _, o := range sv.Offers {
 			p.f("    offers %s by %s (%s)%s\n", Clean(o.Capability), Clean(o.Tool), o.Effect, attributes(o.Attributes))
+			if o.Error != "" {
+				p.f("      %s %s\n", s.paint(bad, "✗"), o.Error)
+			}
 		}
 	}
 	return p.err

@@ -86,3 +86,11 @@ func (p *printer) f(format string, args ...any) {
 		_, p.err = fmt.Fprintf(p.w, format, args...)
 	}
 }
+
+// Count is a number with its noun: 1 thread, 2 threads.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
