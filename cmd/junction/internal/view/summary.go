@@ -167,14 +167,13 @@ func loadsOf(hops []Hop) []*load {
 	var all []*load
 	for _, h := range hops {
 		for _, a := range h.Attempts {
-			name := a.Server
-			if name == "" {
-				name = "(none)"
+			if a.Server == "" {
+				continue // no server was found: nobody was called
 			}
-			l := by[name]
+			l := by[a.Server]
 			if l == nil {
-				l = &load{server: name}
-				by[name] = l
+				l = &load{server: a.Server}
+				by[a.Server] = l
 				all = append(all, l)
 			}
 			l.calls++

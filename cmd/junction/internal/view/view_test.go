@@ -94,7 +94,7 @@ func TestExplainNamesTheLastFailingCallAndWhatToTry(t *testing.T) {
 	if err := e.Print(&out, 0, Style{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"failed: node review: MCP_TRANSPORT", "last failing call: lint at a", "that server in this thread: 1 calls, 1 failed", "junction resume t1", "picked b", "rejected", "failed before", "weight 0.900"} {
+	for _, want := range []string{"failed: node review: MCP_TRANSPORT", "last failing call: lint at a", "that server in this thread: 1 call, 1 failed", "junction resume t1", "picked b", "rejected", "failed before", "weight 0.900"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, out.String())
 		}
