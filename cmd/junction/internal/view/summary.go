@@ -36,9 +36,20 @@ func Summary(w io.Writer, o Outcome, s Style) error {
 		if o.Error != nil {
 			p.f("  %s%s: %s\n", at(o.Error.Node), o.Error.Code, strings.ReplaceAll(o.Error.Message, "\n", "\n  "))
 		}
+		printUnknown(p, o.Hops)
 		p.f("  why:   %s\n  go on: %s\n", s.Explain, s.Resume)
 	}
 	return p.err
+}
+
+// printUnknown names the calls that were cut off and may have taken effect.
+func printUnknown(p *printer, hops []Hop) {
+	for _, h := range hops {
+		last := h.Attempts[len(h.Attempts)-1]
+		if last.Execution == state.Unknown && h.Effect != state.Safe {
+			p.f("  open:  nobody knows whether %s at %s took effect; resume settles it\n", Clean(h.Tool), Clean(last.Server))
+		}
+	}
 }
 
 func at(node string) string {

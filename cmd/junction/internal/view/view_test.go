@@ -259,3 +259,18 @@ func TestACallThatWasCutOffIsNoFailureOfItsServer(t *testing.T) {
 		t.Errorf("a call that was cut off: %s", got)
 	}
 }
+
+func TestACutCallThatMayHaveTakenEffectIsNamed(t *testing.T) {
+	hop := func(effect state.Effect) Hop {
+		return Hop{Tool: "pay", Effect: effect, Attempts: []Attempt{{Server: "bank", Status: state.CallCancelled, Execution: state.Unknown}}}
+	}
+	for effect, want := range map[state.Effect]bool{state.Unsafe: true, state.Conditional: true, state.Safe: false} {
+		var out bytes.Buffer
+		if err := Summary(&out, Outcome{Status: state.StatusCancelled, Hops: []Hop{hop(effect)}}, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "nobody knows whether pay at bank took effect"); got != want {
+			t.Errorf("%s: named %t, want %t:\n%s", effect, got, want, out.String())
+		}
+	}
+}
