@@ -98,7 +98,7 @@ func (r *runner) startError(err error) error {
 	case errors.Is(err, state.ErrExists):
 		return &exitError{code: exitUsage, err: err, next: r.command("resume", r.thread) + ", or another --thread"}
 	case errors.Is(err, state.ErrLeaseLost):
-		return failed(err, "another worker has taken the thread over: junction threads")
+		return failed(err, "junction threads shows how the thread fares, which another worker has taken over")
 	case isBadAnswer(err):
 		return &exitError{code: exitUsage, err: err, next: r.command("resume", r.thread) + " without --answer shows what is asked"}
 	case errors.Is(err, context.DeadlineExceeded) && r.flags.Timeout > 0:
