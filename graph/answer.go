@@ -1,18 +1,13 @@
 package graph
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"junction/state"
+	"junction/state/schema"
 	"junction/state/value"
 )
 
@@ -46,7 +41,7 @@ func (e *AnswerError) Unwrap() error { return e.Err }
 
 // answers resolves and checks the caller's answers and adds those that static
 // interrupts need: nothing but being resumed.
-func answers(snap state.Snapshot, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func answers(ctx context.Context, snap state.Snapshot, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	all := make(map[string]json.RawMessage, len(given))
 	var open, static []state.Interrupt
 	for _, i := range snap.Interrupts {
@@ -67,7 +62,7 @@ func answers(snap state.Snapshot, given map[string]json.RawMessage) (map[string]
 			}
 			id = i
 		}
-		if err := checkAnswer(snap, id, answer); err != nil {
+		if err := checkAnswer(ctx, snap, id, answer); err != nil {
 			return nil, err
 		}
 		all[id] = answer
@@ -95,20 +90,34 @@ func bare(thread string, open, static []state.Interrupt) (string, error) {
 
 // checkAnswer holds an answer to its question's schema. Whether the question
 // exists and still waits is the store's to say, under its own lock.
-func checkAnswer(snap state.Snapshot, id string, answer json.RawMessage) error {
+func checkAnswer(ctx context.Context, snap state.Snapshot, id string, answer json.RawMessage) error {
 	for _, i := range snap.Interrupts {
 		if i.ID != id {
 			continue
 		}
-		_, err := value.Parse(answer)
+		v, err := value.Parse(answer)
 		if err == nil && i.Schema != nil {
-			err = validate(i.Schema, answer)
+			err = validate(ctx, i.Schema, v)
 		}
 		if err != nil {
 			return &AnswerError{ID: id, Node: i.Node, Err: err}
 		}
 	}
 	return nil
+}
+
+// checkSchema reports why a question's schema cannot be used.
+func checkSchema(raw json.RawMessage) error {
+	_, err := schema.Compile(raw)
+	return err
+}
+
+func validate(ctx context.Context, raw json.RawMessage, answer any) error {
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return err
+	}
+	return s.Check(ctx, answer)
 }
 
 // isPause tells a static interrupt from a question.
@@ -121,68 +130,10 @@ func isPause(snap state.Snapshot, i state.Interrupt) bool {
 	return false
 }
 
-var errNoLoading = errors.New("a schema must not refer to another document")
-
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) { return nil, errNoLoading }
-
-func compileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource("answer.json", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("answer.json")
-}
-
-func checkSchema(schema json.RawMessage) error {
-	_, err := compileSchema(schema)
-	return err
-}
-
-func validate(schema, answer json.RawMessage) error {
-	s, err := compileSchema(schema)
-	if err != nil {
-		return err
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(answer))
-	if err != nil {
-		return err
-	}
-	err = s.Validate(v)
-	var invalid *jsonschema.ValidationError
-	if errors.As(err, &invalid) {
-		return errors.New(strings.Join(misfits(invalid, message.NewPrinter(language.English)), "; "))
-	}
-	return err
-}
-
-// misfits says where an answer breaks its schema, without the validator's own
-// frame: what reads it is a person who answers.
-func misfits(e *jsonschema.ValidationError, p *message.Printer) []string {
-	if len(e.Causes) == 0 {
-		what := e.ErrorKind.LocalizedString(p)
-		if len(e.InstanceLocation) > 0 {
-			what = strings.Join(e.InstanceLocation, ".") + ": " + what
-		}
-		return []string{what}
-	}
-	var all []string
-	for _, c := range e.Causes {
-		all = append(all, misfits(c, p)...)
-	}
-	return all
-}
-
 // storeAnswers resolves answers against the thread's waiting questions and
 // stores them, all or none.
 func (r *run) storeAnswers(ctx context.Context, snap state.Snapshot) error {
-	all, err := answers(snap, r.opt.Answers)
+	all, err := answers(ctx, snap, r.opt.Answers)
 	if err != nil || len(all) == 0 {
 		return err
 	}

@@ -20,7 +20,7 @@ type Options struct {
 // from Options) folds parallel writes. Faults are kept and reported by Compile.
 type Builder[S any] struct {
 	spec   Spec
-	schema *schema
+	layout *layout
 	faults []Fault
 }
 
@@ -30,8 +30,8 @@ func New[S any](name string, o *Options) *Builder[S] {
 		o = &Options{}
 	}
 	b := &Builder[S]{spec: Spec{Name: name, Version: o.Version, RecursionLimit: o.RecursionLimit}}
-	b.schema, b.faults = newSchema(reflect.TypeFor[S](), o.Reducers)
-	b.spec.Channels = b.schema.channels
+	b.layout, b.faults = newLayout(reflect.TypeFor[S](), o.Reducers)
+	b.spec.Channels = b.layout.channels
 	return b
 }
 
@@ -43,7 +43,7 @@ func New[S any](name string, o *Options) *Builder[S] {
 func AddNode[S, P any](b *Builder[S], name string, fn func(ctx context.Context, s S) (P, error), opts ...NodeOption) {
 	partial := b.partial(name, reflect.TypeFor[P]())
 	b.add(Node{Name: name, Writes: partial.writes(), Run: func(ctx context.Context, in Input) (Update, error) {
-		p, err := fn(ctx, stateOf[S](b.schema, in.State))
+		p, err := fn(ctx, stateOf[S](b.layout, in.State))
 		if err != nil {
 			return Update{}, err
 		}
@@ -57,7 +57,7 @@ func AddEach[S, I, P any](b *Builder[S], name string, items func(s S) []I, fn fu
 	partial := b.partial(name, reflect.TypeFor[P]())
 	b.add(Node{Name: name, Writes: partial.writes(), Item: reflect.TypeFor[I](),
 		Each: func(v View) ([]any, error) {
-			list := items(stateOf[S](b.schema, v))
+			list := items(stateOf[S](b.layout, v))
 			all := make([]any, len(list))
 			for i := range list {
 				all[i] = list[i]
@@ -69,7 +69,7 @@ func AddEach[S, I, P any](b *Builder[S], name string, items func(s S) []I, fn fu
 			if !ok && in.Item != nil {
 				return Update{}, &UpdateError{Err: fmt.Errorf("item %d is %T, not %s", in.Task.Index, in.Item, reflect.TypeFor[I]())}
 			}
-			p, err := fn(ctx, stateOf[S](b.schema, in.State), item)
+			p, err := fn(ctx, stateOf[S](b.layout, in.State), item)
 			if err != nil {
 				return Update{}, err
 			}
@@ -78,7 +78,7 @@ func AddEach[S, I, P any](b *Builder[S], name string, items func(s S) []I, fn fu
 }
 
 func (b *Builder[S]) add(n Node, opts []NodeOption) {
-	s := nodeSettings{node: &n, state: reflect.TypeFor[S](), schema: b.schema}
+	s := nodeSettings{node: &n, state: reflect.TypeFor[S](), layout: b.layout}
 	for _, o := range opts {
 		o(&s)
 	}
@@ -94,7 +94,7 @@ func (b *Builder[S]) add(n Node, opts []NodeOption) {
 }
 
 func (b *Builder[S]) partial(node string, t reflect.Type) *partial {
-	p, faults := newPartial(b.schema, reflect.TypeFor[S](), t, quoted("node", node))
+	p, faults := newPartial(b.layout, reflect.TypeFor[S](), t, quoted("node", node))
 	b.faults = append(b.faults, faults...)
 	return p
 }
@@ -119,7 +119,7 @@ func (b *Builder[S]) Join(to string, from ...string) {
 // targets.
 func (b *Builder[S]) Route(from string, pick func(s S) string, targets ...string) {
 	b.spec.Routes = append(b.spec.Routes, Route{From: from, To: targets, Pick: func(_ context.Context, v View) ([]string, error) {
-		return []string{pick(stateOf[S](b.schema, v))}, nil
+		return []string{pick(stateOf[S](b.layout, v))}, nil
 	}})
 }
 
@@ -139,5 +139,5 @@ func (b *Builder[S]) Compile() (*Typed[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Typed[S]{graph: g, schema: b.schema}, nil
+	return &Typed[S]{graph: g, layout: b.layout}, nil
 }

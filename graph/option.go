@@ -13,7 +13,7 @@ type NodeOption func(*nodeSettings)
 type nodeSettings struct {
 	node   *Node
 	state  reflect.Type
-	schema *schema
+	layout *layout
 	writes []string // of the error handler
 	faults []Fault
 }
@@ -45,11 +45,11 @@ func OnError[S, P any](fn func(ctx context.Context, s S, failure error) (P, erro
 			s.faults = append(s.faults, Fault{Kind: FaultType, Place: place, Message: fmt.Sprintf("it takes %s, the graph's state is %s", t, s.state)})
 			return
 		}
-		p, faults := newPartial(s.schema, s.state, reflect.TypeFor[P](), place)
+		p, faults := newPartial(s.layout, s.state, reflect.TypeFor[P](), place)
 		s.faults = append(s.faults, faults...)
 		s.writes = p.writes()
 		s.node.OnError = func(ctx context.Context, in Input) (Update, error) {
-			out, err := fn(ctx, stateOf[S](s.schema, in.State), in.Err)
+			out, err := fn(ctx, stateOf[S](s.layout, in.State), in.Err)
 			if err != nil {
 				return Update{}, err
 			}

@@ -78,7 +78,7 @@ const (
 )
 
 // newPartial checks a partial type against the state.
-func newPartial(s *schema, state, t reflect.Type, place string) (*partial, []Fault) {
+func newPartial(s *layout, state, t reflect.Type, place string) (*partial, []Fault) {
 	p := &partial{goes: -1}
 	fault := func(name, m string) []Fault {
 		return []Fault{{Kind: FaultType, Place: place, Name: name, Message: m}}

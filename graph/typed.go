@@ -8,7 +8,7 @@ import (
 // Typed is a compiled graph over the state S. It is safe for concurrent use.
 type Typed[S any] struct {
 	graph  *Graph
-	schema *schema
+	layout *layout
 }
 
 // ResultOf is a Result with its state as S.
@@ -24,10 +24,10 @@ func (t *Typed[S]) Graph() *Graph { return t.graph }
 // the input, besides o.Input.
 func (t *Typed[S]) Run(ctx context.Context, initial S, o RunOptions) (ResultOf[S], error) {
 	v := reflect.ValueOf(&initial).Elem()
-	input := make(map[string]any, len(t.schema.fields)+len(o.Input))
-	for i, f := range t.schema.fields {
+	input := make(map[string]any, len(t.layout.fields)+len(o.Input))
+	for i, f := range t.layout.fields {
 		if field := v.Field(f); !field.IsZero() {
-			input[t.schema.channels[i].Name] = field.Interface()
+			input[t.layout.channels[i].Name] = field.Interface()
 		}
 	}
 	for name, value := range o.Input {
@@ -45,7 +45,7 @@ func (t *Typed[S]) Resume(ctx context.Context, thread string, o RunOptions) (Res
 }
 
 func (t *Typed[S]) typed(res Result) ResultOf[S] {
-	return ResultOf[S]{Result: res, State: stateOf[S](t.schema, valuesView(res.State))}
+	return ResultOf[S]{Result: res, State: stateOf[S](t.layout, valuesView(res.State))}
 }
 
 // valuesView reads a Result's state.

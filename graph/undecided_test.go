@@ -134,10 +134,10 @@ func TestAnErrorHandlerDoesNotTakeAnUnknownOutcomeForAFailure(t *testing.T) {
 	}
 }
 
-// givenUp is an unknown outcome on which somebody has decided.
-type givenUp struct{ error }
+// givenUpError is an unknown outcome on which somebody has decided.
+type givenUpError struct{ error }
 
-func (givenUp) Settled() bool { return true }
+func (givenUpError) Settled() bool { return true }
 
 func TestAnErrorHandlerRunsOnceAPersonHasGivenUpAnUnknownOutcome(t *testing.T) {
 	var handled counter
@@ -152,7 +152,7 @@ func TestAnErrorHandlerRunsOnceAPersonHasGivenUpAnUnknownOutcome(t *testing.T) {
 				}
 				defer h.Close()
 				rec := state.Record{Attempt: 1, Effect: state.Unsafe, Started: time.Now()}
-				return graph.Update{}, errors.Join(h.Intent(ctx, rec), givenUp{errBoom})
+				return graph.Update{}, errors.Join(h.Intent(ctx, rec), givenUpError{errBoom})
 			},
 			OnError: do("out", func(context.Context, graph.Input) (any, error) { return handled.add("pay"), nil }),
 		}},

@@ -28,7 +28,7 @@ func ledgerVerdict(e state.Effect, result *ToolResult, failed *CallError) *CallE
 	}
 	m, _ := verdict.Data.(map[string]any)
 	word, _ := m["code"].(string)
-	meaning := ""
+	var meaning string
 	switch {
 	case conflictWords[word]:
 		verdict.Code, verdict.Execution = IdempotencyConflict, state.NotExecuted

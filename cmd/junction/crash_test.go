@@ -197,4 +197,3 @@ func buildWithCrashPoints(t *testing.T) string {
 	}
 	return binary
 }
-

@@ -24,17 +24,24 @@ func (p pattern) MatchString(text string) bool {
 
 // readPattern leaves a pattern that Go cannot read (a look-ahead) to the server.
 func readPattern(text string) (jsonschema.Regexp, error) {
+	if p, err := compilePattern(text); err == nil {
+		return p, nil
+	}
+	return unread(text), nil
+}
+
+func compilePattern(text string) (pattern, error) {
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return unread(text), nil
+		return pattern{}, err
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return unread(text), nil
+		return pattern{}, err
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return unread(text), nil
+		return pattern{}, err
 	}
 	return pattern{re, len(program.Inst)}, nil
 }

@@ -115,7 +115,7 @@ func firstFaults(e *jsonschema.ValidationError) string {
 			return
 		}
 		if len(e.Causes) == 0 {
-			faults = append(faults, fmt.Sprintf("at %s: %s", pathOf(e.InstanceLocation), e.ErrorKind.LocalizedString(p)))
+			faults = append(faults, placed(e.InstanceLocation, e.ErrorKind.LocalizedString(p)))
 			return
 		}
 		for _, c := range e.Causes {
@@ -126,11 +126,12 @@ func firstFaults(e *jsonschema.ValidationError) string {
 	return strings.Join(faults, "; ")
 }
 
-func pathOf(location []string) string {
+// placed puts before a fault where it is; the value as a whole needs no word.
+func placed(location []string, fault string) string {
 	if len(location) == 0 {
-		return "the whole"
+		return fault
 	}
-	return strings.Join(location, ".")
+	return fmt.Sprintf("at %s: %s", strings.Join(location, "."), fault)
 }
 
 // nowhere follows no reference to another document: a schema comes from a

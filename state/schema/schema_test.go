@@ -30,7 +30,7 @@ func check(t *testing.T, raw, v string) error {
 func TestCheck(t *testing.T) {
 	for _, c := range []struct{ name, schema, value, want string }{
 		{"a type", `{"type":"object"}`, `{}`, ""},
-		{"another type", `{"type":"object"}`, `[]`, "at the whole: got array, want object"},
+		{"another type", `{"type":"object"}`, `[]`, "got array, want object"},
 		{"a member", `{"properties":{"a":{"type":"string"}}}`, `{"a":1}`, "at a: got number, want string"},
 		{"an integer beyond 2^53", `{"properties":{"n":{"type":"integer","minimum":9007199254740993}}}`, `{"n":9007199254740993}`, ""},
 		{"a member called format", `{"properties":{"format":{"type":"string"}},"required":["format"]}`, `{"format":"x"}`, ""},

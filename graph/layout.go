@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// schema maps a state struct to channels: field i of fields is channel i.
-type schema struct {
+// layout maps a state struct to channels: field i of fields is channel i.
+type layout struct {
 	channels []Channel
 	fields   []int // index of the struct's field
 	byName   map[string]int
 	reduced  bool // some channel has a reducer or appends
 }
 
-// newSchema reads a state struct.
-func newSchema(t reflect.Type, more map[string]Reducer) (*schema, []Fault) {
-	s := &schema{byName: map[string]int{}}
+// newLayout reads a state struct.
+func newLayout(t reflect.Type, more map[string]Reducer) (*layout, []Fault) {
+	s := &layout{byName: map[string]int{}}
 	if t.Kind() != reflect.Struct {
 		return s, []Fault{{Kind: FaultType, Place: "state " + t.String(), Message: "the state must be a struct"}}
 	}
@@ -91,7 +91,7 @@ func (c *Channel) fold(tag string, more map[string]Reducer) string {
 }
 
 // stateOf assembles the state struct from a view.
-func stateOf[S any](s *schema, v View) S {
+func stateOf[S any](s *layout, v View) S {
 	var out S
 	p := reflect.ValueOf(&out).Elem()
 	own, fast := v.(*view)
