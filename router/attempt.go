@@ -216,7 +216,7 @@ func (h *hop) failed(ctx context.Context, c *choice, rec *state.Record, e *CallE
 		h.r.roster.doubt(rec.Server)
 	}
 	h.made++
-	h.paused, h.queued, h.stuck, h.refreshed, h.only = false, 0, 0, false, ""
+	h.paused, h.queued, h.stuck, h.refreshed, h.redialled, h.only = false, 0, 0, false, false, ""
 	h.attempts = append(h.attempts, &AttemptError{Attempt: rec.Attempt, Server: rec.Server, Tool: rec.Tool, Err: e})
 	return h.outcome(ctx, *rec, durable)
 }

@@ -28,7 +28,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 		if err := h.interrupted(ctx); err != nil {
 			return nil, err
 		}
-		p := h.r.gatherPool(ctx, &h.call, h.asking)
+		p := h.gather(ctx)
 		if h.lock.forgotten(time.Now()) { // while the hop waited, for its ledger or a place
 			return nil, &unsettledError{h.lock.last()}
 		}
@@ -65,10 +65,32 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 			if err := h.wait(ctx, backoffBase+backoff(len(h.attempts), uniform(h.seedNext())), nil); err != nil {
 				return nil, err
 			}
+		case h.redials(p):
+			h.redialled, h.refreshed = true, false
+			h.queued += p.redial
+			if err := h.wait(ctx, p.redial, nil); err != nil {
+				return nil, err
+			}
 		default:
 			return nil, &NoCandidateError{Capability: h.what, Rejected: h.rejected, Err: h.refreshErr}
 		}
 	}
+}
+
+// gather is the pool as it stands. Servers that are still being connected are
+// waited for within the attempt's maximum, which the wait counts against.
+func (h *hop) gather(ctx context.Context) *pool {
+	begun := time.Now()
+	p := h.r.gatherPool(ctx, &h.call, h.asking, h.max-h.queued)
+	h.queued += time.Since(begun)
+	return p
+}
+
+// redials reports whether it is worth waiting for a server to be connected
+// again: once for each attempt whose connection broke, so that a server that is
+// alone and restarts is no reason to fail.
+func (h *hop) redials(p *pool) bool {
+	return len(h.attempts) > 0 && !h.redialled && h.made < h.limit && p.redial > 0 && p.redial < h.max-h.queued
 }
 
 // draw decides among the pool's entries and keeps the decision.

@@ -51,6 +51,7 @@ type hop struct {
 	ended  uint64        // calls that had ended there by then
 
 	refreshed  bool
+	redialled  bool // a server was waited for to be connected again
 	refreshErr error
 	checked    bool // the arguments keep the contract
 }

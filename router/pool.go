@@ -3,6 +3,7 @@ package router
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,11 +21,13 @@ type pool struct {
 	rejected []Rejection
 	contract Contract
 	stale    bool
+	redial   time.Duration // until the first of the unreachable ones is tried again; 0: none will be
 }
 
 // gatherPool returns the pool for what a call asks for, the one made before
-// while nothing has changed that it depends on.
-func (r *Router) gatherPool(ctx context.Context, c *state.Call, a asking) *pool {
+// while nothing has changed that it depends on. It waits for handshakes no
+// longer than patience.
+func (r *Router) gatherPool(ctx context.Context, c *state.Call, a asking, patience time.Duration) *pool {
 	snapshot := r.discovery.Snapshot()
 	r.noticeChange(snapshot)
 	if p := r.pools.current(a, snapshot, r.roster.edition.Load(), time.Now()); p != nil {
@@ -35,7 +38,7 @@ func (r *Router) gatherPool(ctx context.Context, c *state.Call, a asking) *pool 
 		servers = named(servers, c.Server)
 	}
 	enough := func(k *known) bool { return k.err == nil && len(offersFor(k, c)) > 0 }
-	seen := r.roster.gather(ctx, servers, enough)
+	seen := r.roster.gather(ctx, servers, enough, patience)
 	return r.pools.renew(a, snapshot, seen, func() *pool { return r.newPool(snapshot, seen.all, c) })
 }
 
@@ -110,6 +113,9 @@ func (r *Router) sort(p *pool, k *known, c *state.Call, now time.Time) {
 	}
 	if k.err != nil {
 		p.rejected = append(p.rejected, Rejection{Server: k.server.ID, Reason: "unreachable", Detail: unreachable(k.err)})
+		if call, ok := errors.AsType[*CallError](k.err); ok && call.RetryAfter > 0 && (p.redial == 0 || call.RetryAfter < p.redial) {
+			p.redial = call.RetryAfter
+		}
 		return
 	}
 	for _, o := range offers {

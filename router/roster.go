@@ -67,16 +67,20 @@ type sighting struct {
 
 // gather returns what is known of the servers, in their order. It asks those of
 // whom nothing fresh is known, all at once, and waits until each has answered;
-// once enough says that one of them will do, no longer than the grace. A server
-// that is not known yet has an error that says so.
-func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*known) bool) sighting {
+// once enough says that one of them will do, no longer than the grace, and never
+// longer than patience. A server that is not known yet has an error that says so.
+func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*known) bool, patience time.Duration) sighting {
 	begun := time.Now()
 	for {
 		seen, waitFor, changed := r.look(servers, enough, begun)
 		if waitFor <= 0 {
 			return seen
 		}
-		t := time.NewTimer(waitFor)
+		left := patience - time.Since(begun)
+		if left <= 0 {
+			return r.glance(servers, seen)
+		}
+		t := time.NewTimer(min(waitFor, left))
 		select {
 		case <-changed:
 		case <-t.C:

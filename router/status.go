@@ -29,7 +29,7 @@ type CapabilityHealth struct {
 func (r *Router) Servers(ctx context.Context) []ServerStatus {
 	snapshot := r.discovery.Snapshot()
 	r.noticeChange(snapshot)
-	all := r.roster.gather(ctx, snapshot.Servers, func(*known) bool { return false }).all
+	all := r.roster.gather(ctx, snapshot.Servers, func(*known) bool { return false }, r.options.Handshake+r.options.Grace).all
 	now := time.Now()
 	statuses := make([]ServerStatus, len(all))
 	type place struct{ server, health int }

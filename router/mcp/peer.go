@@ -138,6 +138,7 @@ func (p *peer) tooEarly(wait time.Duration) *router.CallError {
 		}
 		e.Message, e.Stderr, e.HTTPStatus = p.last.Message, p.last.Stderr, p.last.HTTPStatus
 	}
+	e.RetryAfter = wait
 	e.Message = fmt.Sprintf("not connected, next attempt in %v: %s", wait.Round(time.Millisecond), e.Message)
 	return e
 }
