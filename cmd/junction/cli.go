@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/alecthomas/kong"
+
+	"junction/cmd/junction/internal/view"
+	"junction/state"
 )
 
 // cli is the command line; every verb has a file of its own.
@@ -93,17 +97,20 @@ func run(args []string, con console) (code int) {
 		if errors.As(err, &perr) && perr.Context != nil && perr.Context.Selected() != nil {
 			verb = " " + perr.Context.Selected().Name
 		}
-		fmt.Fprintf(con.err, "junction: %v\n  try: junction%s --help\n", err, verb)
-		return exitUsage
+		return exitCode(&exitError{code: exitUsage, err: err, next: "junction" + verb + " --help"}, con, wantsJSON(args))
 	}
 	ctx, stop := withSignals(context.Background(), con)
 	defer stop()
 	kctx.BindTo(ctx, (*context.Context)(nil))
-	return exitCode(kctx.Run(), con)
+	return exitCode(kctx.Run(), con, wantsJSON(args))
 }
 
-// exitCode prints err for people and says how the process ends.
-func exitCode(err error, con console) int {
+// wantsJSON reports whether a program reads what is printed on stdout.
+func wantsJSON(args []string) bool { return slices.Contains(args, "--json") }
+
+// exitCode prints err for people, and for programs where they asked for JSON and
+// got no other document, and says how the process ends.
+func exitCode(err error, con console, asJSON bool) int {
 	if err == nil {
 		return exitDone
 	}
@@ -116,6 +123,15 @@ func exitCode(err error, con console) int {
 	}
 	if e.err != nil {
 		fmt.Fprintf(con.err, "junction: %s\n", clean(e.err.Error()))
+		if asJSON {
+			failure := state.FailureOf(e.err)
+			if e.code == exitUsage {
+				failure.Code = "usage"
+			}
+			if err := view.JSON(con.out, map[string]any{"error": view.NewProblem(failure, e.next)}); err != nil {
+				fmt.Fprintf(con.err, "junction: %v\n", err)
+			}
+		}
 	}
 	if e.next != "" {
 		fmt.Fprintf(con.err, "  try: %s\n", e.next)

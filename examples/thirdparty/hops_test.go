@@ -100,7 +100,9 @@ func TestTwoInstancesShareTheCalls(t *testing.T) {
 	installed(t)
 	r := routed(t, overHTTP(t))
 	served := map[string]int{}
-	for range 40 {
+	// How the calls are split follows the latencies, which a busy machine makes
+	// up; that each gets some does not.
+	for n := 0; n < 1000 && (served["everything"] == 0 || served["everything-http"] == 0); n++ {
 		answer, err := r.Do(t.Context(), state.Call{Capability: "weather", With: map[string]any{"city": "New York"}})
 		if err != nil {
 			t.Fatal(err)

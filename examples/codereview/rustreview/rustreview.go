@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"junction/examples/codereview/reviewer"
 	"junction/examples/codereview/scratch"
@@ -23,11 +24,21 @@ import (
 
 // Available says, by its error, why Rust cannot be reviewed here.
 func Available() error {
-	if _, err := exec.LookPath("rustc"); err != nil {
+	path, err := exec.LookPath("rustc")
+	if err != nil {
 		return errors.New("rustc is not installed, or not in PATH")
+	}
+	// A version manager's stand-in may be there without a compiler behind it.
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput(); err != nil {
+		return fmt.Errorf("%s does not run: %w: %s", path, err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }
+
+// probeTime is how long rustc may take to say its version.
+const probeTime = 20 * time.Second
 
 // Reviewer runs rustc.
 type Reviewer struct{ rustc string }

@@ -35,6 +35,12 @@ type Problem struct {
 	Message string `json:"message"`
 	Node    string `json:"node,omitempty"`
 	Server  string `json:"server,omitempty"`
+	Try     string `json:"try,omitempty"` // the next step, where nothing was run
+}
+
+// NewProblem is a failure as programs read it, with what to try.
+func NewProblem(f state.Failure, try string) *Problem {
+	return &Problem{Code: f.Code, Message: Clean(f.Message), Node: f.Node, Server: f.Server, Try: try}
 }
 
 // Hop is one routed call with all its attempts.
@@ -74,8 +80,7 @@ func NewOutcome(res graph.Result, records []state.Record) Outcome {
 		o.Interrupts = append(o.Interrupts, Question{ID: i.ID, Node: i.Node, Value: i.Value, Schema: i.Schema})
 	}
 	if res.Err != nil {
-		f := state.FailureOf(res.Err)
-		o.Error = &Problem{Code: f.Code, Message: Clean(f.Message), Node: f.Node, Server: f.Server}
+		o.Error = NewProblem(state.FailureOf(res.Err), "")
 	}
 	return o
 }
