@@ -162,16 +162,21 @@ func TestTheLiveLineFollowsTheTerminalsWidth(t *testing.T) {
 		p := NewProgress(&out, func() int { return width })
 		p.Event(graph.Event{Kind: graph.EventStep, Step: 1, Tasks: 1, Nodes: []string{"review"}})
 		p.Event(graph.Event{Kind: graph.EventTask, Task: "t", Node: "a-node-whose-name-is-longer-than-most-are"})
-		<-time.After(redraw) // of the bubble's clock
-		synctest.Wait()
-		if got := out.String(); len([]rune(got)) > 39 || !strings.HasSuffix(got, "…") {
+		drawn := func() string { // after the next redraw, by the bubble's clock
+			<-time.After(redraw)
+			synctest.Wait()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			defer out.Reset()
+			return out.String()
+		}
+		if got := drawn(); len([]rune(got)) > 39 || !strings.HasSuffix(got, "…") {
 			t.Errorf("40 columns: %q", got)
 		}
-		out.Reset()
+		p.mu.Lock()
 		width = 120
-		<-time.After(redraw)
-		synctest.Wait()
-		if got := out.String(); !strings.HasSuffix(got, "most-are") {
+		p.mu.Unlock()
+		if got := drawn(); !strings.HasSuffix(got, "most-are") {
 			t.Errorf("120 columns: %q", got)
 		}
 		p.Close()
