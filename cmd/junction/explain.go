@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"junction/cmd/junction/internal/view"
-	"junction/cmd/junction/internal/wire"
 	"junction/state"
 )
 
@@ -28,13 +27,10 @@ Example:
 }
 
 func (c *explainCmd) Run(ctx context.Context, con console) error {
-	ctx, cancel := untilDrain(ctx)
-	defer cancel()
-	store, err := wire.OpenExisting(ctx, c.Store)
-	if err != nil {
-		return wireError(err)
-	}
-	defer closeStore(store, con)
+	return c.withStore(ctx, con, func(ctx context.Context, store state.Store) error { return c.on(ctx, store, con) })
+}
+
+func (c *explainCmd) on(ctx context.Context, store state.Store, con console) error {
 	t, err := findThread(ctx, store, c.Thread)
 	if err != nil {
 		return err

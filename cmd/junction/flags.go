@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"junction/cmd/junction/internal/wire"
+	"junction/state"
 	"junction/state/value"
 )
 
@@ -14,6 +17,19 @@ import (
 type storeFlags struct {
 	Store string `placeholder:"ADDRESS" help:"Where threads are kept, sqlite:PATH or memory: for none that lasts. Default: the servers file's, else sqlite:.junction/state.db."`
 	JSON  bool   `name:"json" help:"Print one JSON document on stdout and nothing else there."`
+}
+
+// withStore opens the store for a verb that runs nothing: it creates none, and
+// the first signal ends what it does.
+func (f storeFlags) withStore(ctx context.Context, con console, do func(context.Context, state.Store) error) error {
+	ctx, cancel := untilDrain(ctx)
+	defer cancel()
+	store, err := wire.OpenExisting(ctx, f.Store)
+	if err != nil {
+		return wireError(err)
+	}
+	defer closeStore(store, con)
+	return do(ctx, store)
 }
 
 // configFlag names the servers file.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"junction/cmd/junction/internal/view"
-	"junction/cmd/junction/internal/wire"
 	"junction/state"
 )
 
@@ -27,13 +26,10 @@ Examples:
 }
 
 func (c *historyCmd) Run(ctx context.Context, con console) error {
-	ctx, cancel := untilDrain(ctx)
-	defer cancel()
-	store, err := wire.OpenExisting(ctx, c.Store)
-	if err != nil {
-		return wireError(err)
-	}
-	defer closeStore(store, con)
+	return c.withStore(ctx, con, func(ctx context.Context, store state.Store) error { return c.on(ctx, store, con) })
+}
+
+func (c *historyCmd) on(ctx context.Context, store state.Store, con console) error {
 	filter := state.RecordFilter{Server: c.Server}
 	if c.Thread != "" {
 		t, err := findThread(ctx, store, c.Thread)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"junction/cmd/junction/internal/view"
-	"junction/cmd/junction/internal/wire"
 	"junction/state"
 )
 
@@ -33,13 +32,10 @@ Examples:
 var retention = state.Retention{Completed: 7 * 24 * time.Hour, Stopped: 30 * 24 * time.Hour}
 
 func (c *threadsCmd) Run(ctx context.Context, con console) error {
-	ctx, cancel := untilDrain(ctx)
-	defer cancel()
-	store, err := wire.OpenExisting(ctx, c.Store)
-	if err != nil {
-		return wireError(err)
-	}
-	defer closeStore(store, con)
+	return c.withStore(ctx, con, func(ctx context.Context, store state.Store) error { return c.on(ctx, store, con) })
+}
+
+func (c *threadsCmd) on(ctx context.Context, store state.Store, con console) error {
 	switch {
 	case c.Delete != "":
 		return c.delete(ctx, store, con)
