@@ -15,7 +15,7 @@ import (
 
 // storeFlags name the store; every verb that reads or writes threads has them.
 type storeFlags struct {
-	Store string `placeholder:"ADDRESS" help:"Where threads are kept, sqlite:PATH or memory: for none that lasts. Default: the servers file's, else sqlite:.junction/state.db."`
+	Store string `placeholder:"ADDRESS" help:"Where threads are kept, sqlite:PATH or memory: for none that lasts. Default: sqlite:.junction/state.db, or for run what the servers file says."`
 	JSON  bool   `name:"json" help:"Print one JSON document on stdout and nothing else there."`
 }
 

@@ -58,7 +58,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	if _, err := app.Store.Prune(ctx, retention); err != nil { // old threads are no reason not to run a new one
 		fmt.Fprintf(con.err, "junction: old threads could not be deleted: %v\n", err)
 	}
-	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store, thread: c.Thread}
+	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: app.Address, thread: c.Thread}
 	return r.run(ctx, wf, graph.RunOptions{
 		Thread: c.Thread, Input: input, Definition: wf.Text,
 		Meta: meta,
@@ -107,7 +107,7 @@ type runner struct {
 	progress *view.Progress
 	json     bool
 	flags    runFlags
-	store    string // as given, for the commands that concern the thread
+	store    string // its address, for the commands that concern the thread; "" for the default
 	thread   string // as far as it is known beforehand
 }
 

@@ -38,6 +38,7 @@ type Settings struct {
 // App is a wired Junction.
 type App struct {
 	Store      state.Store
+	Address    string // of the store that Open opened; "" for DefaultStore
 	Router     *router.Router
 	ConfigPath string // "" without a servers file
 
@@ -67,7 +68,7 @@ func Open(ctx context.Context, s Settings) (*App, error) {
 		return nil, err
 	}
 	app := join(store, config, s)
-	app.ownsStore = true
+	app.Address, app.ownsStore = address, true
 	return app, nil
 }
 
