@@ -10,16 +10,26 @@ import (
 	"junction/state"
 )
 
+// lockUnderway locks the lease's thread where seq is its head.
+func (s *Store) lockUnderway(ctx context.Context, l state.Lease, seq int64) (*thread, error) {
+	t, err := s.lockHeld(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.underway(seq); err != nil {
+		t.mu.Unlock()
+		return nil, err
+	}
+	return t, nil
+}
+
 // PutWrites makes one task's writes durable; the first write of a task wins.
 func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state.TaskWrites, records []state.Record) error {
-	t, err := s.lockHeld(ctx, l)
+	t, err := s.lockUnderway(ctx, l, seq)
 	if err != nil {
 		return err
 	}
 	defer t.mu.Unlock()
-	if err := t.underway(seq); err != nil {
-		return err
-	}
 	s.putRecords(t, records)
 	if t.pending == nil {
 		t.pending = make(map[string]state.TaskWrites)
@@ -32,14 +42,11 @@ func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state
 
 // PutInterrupt makes a question durable; one that is answered already stays.
 func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i state.Interrupt, records []state.Record) error {
-	t, err := s.lockHeld(ctx, l)
+	t, err := s.lockUnderway(ctx, l, seq)
 	if err != nil {
 		return err
 	}
 	defer t.mu.Unlock()
-	if err := t.underway(seq); err != nil {
-		return err
-	}
 	s.putRecords(t, records)
 	if t.interrupts == nil {
 		t.interrupts = make(map[string]state.Interrupt)
