@@ -17,7 +17,11 @@ import (
 func TestARouterIsToldThatAKeyStandsForAnotherText(t *testing.T) {
 	dir := t.TempDir()
 	scope := state.Scope{Thread: "t", Lineage: "l", Task: "k", Node: "publish"}
-	key := state.HopID(scope, "1")
+	hop, err := state.NewJournal(scope, state.JournalOptions{}).Begin("", "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := hop.Key()
 	args := []string{"--reviewer", "ledger", "--dir", dir, "--ledger", "l.db"}
 	if r, err := call(t.Context(), serveStdio(t, args...), "publish", map[string]any{"idempotencyKey": key, "text": "first"}); err != nil || r.IsError {
 		t.Fatalf("%+v, %v", r, err)
@@ -47,12 +51,14 @@ mcpServers:
 			t.Error(err)
 		}
 	})
-	for text, want := range map[string]string{"first": "", "second": string(router.IdempotencyConflict)} {
+	// The conflict comes first: whichever text the router sends first must not
+	// be what the key stands for.
+	for _, c := range []struct{ text, want string }{{"second", string(router.IdempotencyConflict)}, {"first", ""}} {
 		ctx := state.WithJournal(t.Context(), state.NewJournal(scope, state.JournalOptions{}))
-		_, err := r.Do(ctx, state.Call{Capability: "publish", With: map[string]any{"text": text}})
+		_, err := r.Do(ctx, state.Call{Capability: "publish", With: map[string]any{"text": c.text}})
 		failed, ok := errors.AsType[*router.AttemptsError](err)
-		if ok && (failed.Code() != want || len(failed.Attempts) != 1) || !ok && (err != nil || want != "") {
-			t.Errorf("text %q: %v, want code %q after one attempt", text, err, want)
+		if ok && (failed.Code() != c.want || len(failed.Attempts) != 1) || !ok && (err != nil || c.want != "") {
+			t.Errorf("text %q: %v, want code %q after one attempt", c.text, err, c.want)
 		}
 	}
 }
