@@ -19,6 +19,16 @@ var (
 	ErrLeaseLost = errors.New("lease lost")
 	// ErrBusy: another live worker holds the thread's lease (see [BusyError]).
 	ErrBusy = errors.New("thread is busy")
+	// ErrVanished: the thread is gone while somebody held its lease. It comes
+	// with ErrLeaseLost.
+	ErrVanished = errors.New("thread has vanished")
+	// ErrRegressed: the store has gone back behind what it acknowledged, as a
+	// failover or a restored backup can make it. It comes with ErrLeaseLost; the
+	// thread must not be advanced before somebody has looked at it.
+	ErrRegressed = errors.New("store has gone back")
+	// ErrUnavailable: the store could not be reached, or refused all work, for as
+	// long as an operation may take. Nothing of what was kept is lost.
+	ErrUnavailable = errors.New("store is unavailable")
 	// ErrAnswered: the interrupt has an answer already; it is kept.
 	ErrAnswered = errors.New("interrupt is answered already")
 	// ErrNewer: the database was written by a newer version; it was not touched.

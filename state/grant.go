@@ -25,6 +25,20 @@ func LostLease(l Lease, why string) error {
 	return fmt.Errorf("thread %s: %w by %s (token %d): %s", l.Thread, ErrLeaseLost, l.Owner, l.Token, why)
 }
 
+// Vanished is the error of an operation under a lease whose thread is not in
+// the store any more.
+func Vanished(l Lease) error {
+	return fmt.Errorf("thread %s: %w (%w by %s, token %d): it was deleted, or the store has lost its data; nothing is started anew",
+		l.Thread, ErrVanished, ErrLeaseLost, l.Owner, l.Token)
+}
+
+// Regressed is the error of an operation under a lease that the store knows
+// less of than it has acknowledged; what says of what.
+func Regressed(l Lease, what string) error {
+	return fmt.Errorf("thread %s: %w (%w by %s, token %d): %s; acknowledged work is missing, as after a failover or a restored backup: "+
+		"compare \"junction history %s\" with what the servers did before resuming it", l.Thread, ErrRegressed, ErrLeaseLost, l.Owner, l.Token, what, l.Thread)
+}
+
 // CheckCommit refuses a commit no backend can store.
 func CheckCommit(c Commit) error {
 	if c.Status != StatusRunning && c.Status != StatusCompleted {

@@ -18,6 +18,12 @@ const (
 	StatusCancelled   Status = "cancelled"   // can be resumed
 )
 
+// Stopped says whether a thread of this status goes on only when somebody wants
+// it to.
+func (s Status) Stopped() bool {
+	return s == StatusInterrupted || s == StatusFailed || s == StatusCancelled
+}
+
 // Failure is an error as a thread remembers it. It never holds a secret.
 type Failure struct {
 	Code    string `json:"code"`             // an MCP_… code or a local cause such as "no_candidate"
@@ -88,6 +94,11 @@ type ThreadStore interface {
 	RequestCancel(ctx context.Context, id string) error
 	// CancelRequested is the cheap question a running worker asks often.
 	CancelRequested(ctx context.Context, id string) (bool, error)
+	// Reopen makes a stopped thread (interrupted, failed or cancelled) that nobody
+	// runs pending, so that a worker takes it up, and clears Cancel and Failure.
+	// It needs no lease. Any other thread stays as it is. It returns the thread
+	// as it stands then.
+	Reopen(ctx context.Context, id string) (Thread, error)
 	// SetStatus records a stop without advancing the head: interrupted, failed,
 	// cancelled, or running when work begins again (which clears Failure). The
 	// records ride in the same operation.

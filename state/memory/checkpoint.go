@@ -19,7 +19,7 @@ func (s *Store) Commit(ctx context.Context, c state.Commit) (state.Checkpoint, e
 	t, err := s.lock(ctx, c.Lease.Thread)
 	if err != nil {
 		if ctx.Err() == nil {
-			err = state.LostLease(c.Lease, "the thread was deleted")
+			err = state.Vanished(c.Lease)
 		}
 		return state.Checkpoint{}, err
 	}

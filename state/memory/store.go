@@ -122,7 +122,7 @@ func (s *Store) lockHeld(ctx context.Context, l state.Lease) (*thread, error) {
 	t, err := s.lock(ctx, l.Thread)
 	if err != nil {
 		if ctx.Err() == nil {
-			return nil, state.LostLease(l, "the thread was deleted")
+			return nil, state.Vanished(l)
 		}
 		return nil, err
 	}

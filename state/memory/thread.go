@@ -150,6 +150,20 @@ func (s *Store) CancelRequested(ctx context.Context, id string) (bool, error) {
 	return t.info.Cancel, nil
 }
 
+// Reopen makes a stopped thread that nobody runs pending.
+func (s *Store) Reopen(ctx context.Context, id string) (state.Thread, error) {
+	t, err := s.lock(ctx, id)
+	if err != nil {
+		return state.Thread{}, err
+	}
+	defer t.mu.Unlock()
+	now := s.now()
+	if t.info.Status.Stopped() && !t.live(now) {
+		t.info.Status, t.info.Cancel, t.info.Failure, t.info.Updated = state.StatusPending, false, nil, now
+	}
+	return t.view(), nil
+}
+
 // SetStatus records a stop, or that work begins again.
 func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Status, f *state.Failure, records []state.Record) error {
 	t, err := s.lockHeld(ctx, l)

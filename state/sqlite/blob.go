@@ -12,9 +12,9 @@ import (
 func (s *Store) PutBlob(ctx context.Context, l state.Lease, data []byte) (string, error) {
 	var pack packer
 	hash := state.Hash(data)
-	pack.blob(hash, data)
-	if pack.err != nil {
-		return "", fmt.Errorf("thread %s: %w", l.Thread, pack.err)
+	pack.Blob(hash, data)
+	if pack.Err != nil {
+		return "", fmt.Errorf("thread %s: %w", l.Thread, pack.Err)
 	}
 	err := s.write.run(ctx, func(x *tx) error {
 		r, err := x.held(l)
@@ -41,9 +41,9 @@ func (s *Store) Blob(ctx context.Context, id, hash string) ([]byte, error) {
 // PutSession remembers a session, or replaces the one of the same id.
 func (s *Store) PutSession(ctx context.Context, l state.Lease, session state.Session) error {
 	var pack packer
-	data := pack.encode(session)
-	if pack.err != nil {
-		return fmt.Errorf("thread %s: session %s: %w", l.Thread, session.ID, pack.err)
+	data := pack.Encode(session)
+	if pack.Err != nil {
+		return fmt.Errorf("thread %s: session %s: %w", l.Thread, session.ID, pack.Err)
 	}
 	return s.write.run(ctx, func(x *tx) error {
 		r, err := x.held(l)

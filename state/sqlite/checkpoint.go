@@ -29,11 +29,11 @@ type headRow struct {
 func (x *tx) putCommit(t int64, cp state.Checkpoint, head headRow, change state.Change) error {
 	head.Parent, head.Created, head.Channels = cp.Parent, x.now.UnixNano(), change.Channels
 	var p packer
-	text := p.encode(head)
-	if p.err != nil {
-		return p.err
+	text := p.Encode(head)
+	if p.Err != nil {
+		return p.Err
 	}
-	return x.exec(`INSERT INTO commits (id, logs, head, vals) VALUES (?, ?, ?, ?)`, commitKey(t, cp.Seq), frame(change.Items), text, frameValues(change.Values))
+	return x.exec(`INSERT INTO commits (id, logs, head, vals) VALUES (?, ?, ?, ?)`, commitKey(t, cp.Seq), state.Frame(change.Items), text, state.FrameValues(change.Values))
 }
 
 // Commit advances the head by one superstep, in one transaction.
@@ -47,9 +47,9 @@ func (s *Store) Commit(ctx context.Context, c state.Commit) (state.Checkpoint, e
 	rs := pack.records(c.Records)
 	next := state.Checkpoint{Thread: c.Lease.Thread, Seq: c.Parent + 1, Parent: c.Parent, Step: c.Step, Source: "step", Next: c.Next, Arrived: c.Arrived}
 	head := pack.head(next)
-	c.Set, c.Append = pack.values(c.Set), pack.items(c.Append)
-	if pack.err != nil {
-		return state.Checkpoint{}, fmt.Errorf("commit thread %s: %w", c.Lease.Thread, pack.err)
+	c.Set, c.Append = pack.Values(c.Set), pack.Items(c.Append)
+	if pack.Err != nil {
+		return state.Checkpoint{}, fmt.Errorf("commit thread %s: %w", c.Lease.Thread, pack.Err)
 	}
 	err := s.write.run(ctx, func(x *tx) error {
 		r, err := x.leased(c.Lease)
@@ -134,7 +134,7 @@ func (x *tx) checkpoint(r row) (state.Checkpoint, error) {
 	if err != nil {
 		return state.Checkpoint{}, err
 	}
-	u := unpacker{fetch: func(hash string) ([]byte, error) {
+	u := state.Unpacker{Fetch: func(hash string) ([]byte, error) {
 		return readBlob(hash, func(into ...any) error {
 			return x.queryRow(`SELECT data FROM blobs WHERE t = ? AND hash = ?`, []any{r.t, hash}, into...)
 		})
@@ -143,7 +143,7 @@ func (x *tx) checkpoint(r row) (state.Checkpoint, error) {
 }
 
 // decodeHead turns a row's column head into the checkpoint.
-func decodeHead(id, lineage string, seq int64, text []byte, u *unpacker) (state.Checkpoint, error) {
+func decodeHead(id, lineage string, seq int64, text []byte, u *state.Unpacker) (state.Checkpoint, error) {
 	var h headRow
 	if err := json.Unmarshal(text, &h); err != nil {
 		return state.Checkpoint{}, fmt.Errorf("checkpoint %d: %w: %w", seq, state.ErrCorrupt, err)
@@ -151,9 +151,9 @@ func decodeHead(id, lineage string, seq int64, text []byte, u *unpacker) (state.
 	return h.checkpoint(id, lineage, seq, u)
 }
 
-func (h headRow) checkpoint(id, lineage string, seq int64, u *unpacker) (state.Checkpoint, error) {
+func (h headRow) checkpoint(id, lineage string, seq int64, u *state.Unpacker) (state.Checkpoint, error) {
 	for i := range h.Next {
-		if err := u.in(&h.Next[i].Item); err != nil {
+		if err := u.In(&h.Next[i].Item); err != nil {
 			return state.Checkpoint{}, fmt.Errorf("checkpoint %d: task %s: %w", seq, h.Next[i].ID, err)
 		}
 	}

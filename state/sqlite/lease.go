@@ -64,7 +64,7 @@ func (x *tx) thread(id string) (row, error) {
 func (x *tx) leased(l state.Lease) (row, error) {
 	r, err := x.thread(l.Thread)
 	if errors.Is(err, state.ErrNotFound) {
-		err = state.LostLease(l, "the thread was deleted")
+		err = state.Vanished(l)
 	}
 	return r, err
 }

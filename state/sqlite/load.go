@@ -20,7 +20,7 @@ type view struct {
 	id      string
 	t, head int64
 	lineage string
-	unpack  unpacker
+	unpack  state.Unpacker
 }
 
 // look calls do with a view of a thread, or fails with ErrNotFound.
@@ -31,7 +31,7 @@ func (s *Store) look(ctx context.Context, id string, do func(*view) error) (err 
 	}
 	defer func() { err = endRead(tx, err) }()
 	v := &view{ctx: ctx, tx: tx, id: id}
-	v.unpack.fetch = func(hash string) ([]byte, error) {
+	v.unpack.Fetch = func(hash string) ([]byte, error) {
 		return readBlob(hash, tx.QueryRowContext(ctx, `SELECT data FROM blobs WHERE t = ? AND hash = ?`, v.t, hash).Scan)
 	}
 	err = tx.QueryRowContext(ctx, `SELECT t, head, lineage FROM threads WHERE id = ?`, id).Scan(&v.t, &v.head, &v.lineage)
@@ -106,9 +106,9 @@ func (v *view) values(snap *state.Snapshot) error {
 		if err := v.tx.QueryRowContext(v.ctx, `SELECT vals FROM commits WHERE id = ?`, commitKey(v.t, set)).Scan(&vals); err != nil {
 			return fmt.Errorf("values of checkpoint %d: %w", set, err)
 		}
-		err := unframe(vals, func(channel string, values []json.RawMessage) (err error) {
+		err := state.Unframe(vals, func(channel string, values []json.RawMessage) (err error) {
 			if ref, ok := snap.Channels[channel]; ok && !ref.Log && ref.Set == set && len(values) == 1 {
-				snap.Values[channel], err = v.unpack.value(values[0])
+				snap.Values[channel], err = v.unpack.Value(values[0])
 			}
 			return err
 		})
@@ -144,13 +144,13 @@ func (v *view) logs(snap *state.Snapshot) error {
 				return err
 			}
 			seq &= maxSeq
-			return unframe(logs, func(channel string, items []json.RawMessage) error {
+			return state.Unframe(logs, func(channel string, items []json.RawMessage) error {
 				ref, ok := snap.Channels[channel]
 				if !ok || !ref.Log || seq < ref.Set {
 					return nil // of an earlier generation
 				}
 				for i := range items {
-					if err := v.unpack.in(&items[i]); err != nil {
+					if err := v.unpack.In(&items[i]); err != nil {
 						return err
 					}
 				}
@@ -183,12 +183,12 @@ func (v *view) writes(snap *state.Snapshot) error {
 			return fmt.Errorf("writes: %w: %w", state.ErrCorrupt, err)
 		}
 		for i := range w.Writes {
-			if err := v.unpack.in(&w.Writes[i].Value); err != nil {
+			if err := v.unpack.In(&w.Writes[i].Value); err != nil {
 				return err
 			}
 		}
 		for i := range w.Goto {
-			if err := v.unpack.in(&w.Goto[i].Item); err != nil {
+			if err := v.unpack.In(&w.Goto[i].Item); err != nil {
 				return err
 			}
 		}
@@ -214,7 +214,7 @@ func (v *view) interrupts(snap *state.Snapshot) error {
 			i.Answer, i.Answered = answer, unixTime(answered.Int64)
 		}
 		for _, value := range []*json.RawMessage{&i.Value, &i.Schema, &i.Answer} {
-			if err := v.unpack.in(value); err != nil {
+			if err := v.unpack.In(value); err != nil {
 				return err
 			}
 		}
@@ -229,7 +229,7 @@ func (v *view) interrupts(snap *state.Snapshot) error {
 
 func (v *view) records(snap *state.Snapshot) error {
 	err := v.each(selectRecords+` WHERE records.t = ? AND seq = ?`, []any{v.t, snap.Seq}, func(scan func(...any) error) error {
-		r, err := scanRecord(scan, func(int64) *unpacker { return &v.unpack })
+		r, err := scanRecord(scan, func(int64) *state.Unpacker { return &v.unpack })
 		snap.Records = append(snap.Records, r)
 		return err
 	})

@@ -13,16 +13,10 @@ import (
 func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state.TaskWrites, records []state.Record) error {
 	var pack packer
 	rs := pack.records(records)
-	w = w.Clone()
-	for i := range w.Writes {
-		w.Writes[i].Value = pack.value(w.Writes[i].Value)
-	}
-	for i := range w.Goto {
-		w.Goto[i].Item = pack.value(w.Goto[i].Item)
-	}
-	data := pack.encode(w)
-	if pack.err != nil {
-		return fmt.Errorf("thread %s: writes of task %s: %w", l.Thread, w.Task, pack.err)
+	w = pack.Writes(w)
+	data := pack.Encode(w)
+	if pack.Err != nil {
+		return fmt.Errorf("thread %s: writes of task %s: %w", l.Thread, w.Task, pack.Err)
 	}
 	return s.underway(ctx, l, seq, &pack, rs, func(x *tx, r row) error {
 		return x.exec(`INSERT INTO writes (t, task, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, r.t, w.Task, data)
@@ -33,18 +27,18 @@ func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state
 func (s *Store) PutInterrupt(ctx context.Context, l state.Lease, seq int64, i state.Interrupt, records []state.Record) error {
 	var pack packer
 	rs := pack.records(records)
-	i.Value, i.Schema = pack.value(i.Value), pack.value(i.Schema)
+	i.Value, i.Schema = pack.Value(i.Value), pack.Value(i.Schema)
 	i.Answer, i.Answered = nil, time.Time{} // answers come by Answer
-	pack.encode(i)
-	if pack.err != nil {
-		return fmt.Errorf("thread %s: interrupt %q: %w", l.Thread, i.ID, pack.err)
+	pack.Encode(i)
+	if pack.Err != nil {
+		return fmt.Errorf("thread %s: interrupt %q: %w", l.Thread, i.ID, pack.Err)
 	}
 	return s.underway(ctx, l, seq, &pack, rs, func(x *tx, r row) error {
 		if i.Asked.IsZero() {
 			i.Asked = unixTime(x.now.UnixNano())
 		}
 		return x.exec(`INSERT INTO interrupts (t, id, data) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET data = excluded.data WHERE answer IS NULL`, r.t, i.ID, pack.encode(i))
+			ON CONFLICT DO UPDATE SET data = excluded.data WHERE answer IS NULL`, r.t, i.ID, pack.Encode(i))
 	})
 }
 
@@ -70,10 +64,10 @@ func (s *Store) Answer(ctx context.Context, id string, answers map[string]json.R
 	var pack packer
 	packed := make(map[string]json.RawMessage, len(answers))
 	for interrupt, answer := range answers {
-		packed[interrupt] = pack.value(answer)
+		packed[interrupt] = pack.Value(answer)
 	}
-	if pack.err != nil {
-		return fmt.Errorf("thread %s: answer: %w", id, pack.err)
+	if pack.Err != nil {
+		return fmt.Errorf("thread %s: answer: %w", id, pack.Err)
 	}
 	return s.write.run(ctx, func(x *tx) error {
 		r, err := x.thread(id)

@@ -23,12 +23,12 @@ func (p *packer) records(records []state.Record) []packedRecord {
 	out := make([]packedRecord, len(records))
 	for i, r := range records {
 		if r.Decision != nil && !json.Valid(r.Decision) {
-			p.fail(fmt.Errorf("record of hop %s: its decision is not JSON", r.Hop))
+			p.Fail(fmt.Errorf("record of hop %s: its decision is not JSON", r.Hop))
 		}
 		r = r.Clone()
 		out[i] = packedRecord{Record: r}
 		if r.Result != nil {
-			out[i].result = p.value(r.Result)
+			out[i].result = p.Value(r.Result)
 		}
 		out[i].Result = nil
 	}
@@ -65,9 +65,9 @@ func (x *tx) putRecord(r row, rec packedRecord) error {
 	}
 	merged.Thread = ""
 	var p packer
-	data := p.encode(merged)
-	if p.err != nil {
-		return p.err
+	data := p.Encode(merged)
+	if p.Err != nil {
+		return p.Err
 	}
 	var id int64
 	if err := x.queryRow(`INSERT INTO records (t, seq, hop, round, attempt, server, started, open, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -102,8 +102,8 @@ func (x *tx) record(t int64, r state.Record) (old packedRecord, there bool, err 
 func (s *Store) PutRecords(ctx context.Context, l state.Lease, records []state.Record) error {
 	var pack packer
 	rs := pack.records(records)
-	if pack.err != nil {
-		return fmt.Errorf("thread %s: %w", l.Thread, pack.err)
+	if pack.Err != nil {
+		return fmt.Errorf("thread %s: %w", l.Thread, pack.Err)
 	}
 	return s.write.run(ctx, func(x *tx) error {
 		r, err := x.held(l)
@@ -118,8 +118,8 @@ const selectRecords = `SELECT records.t, threads.id, records.data, results.value
 	JOIN threads ON threads.t = records.t
 	LEFT JOIN results ON results.t = records.t AND results.r = records.r`
 
-// scanRecord reads a row of selectRecords; unpack gives the unpacker of a thread.
-func scanRecord(scan func(...any) error, unpack func(t int64) *unpacker) (state.Record, error) {
+// scanRecord reads a row of selectRecords; unpack gives the state.Unpacker of a thread.
+func scanRecord(scan func(...any) error, unpack func(t int64) *state.Unpacker) (state.Record, error) {
 	var (
 		t            int64
 		id           string
@@ -137,7 +137,7 @@ func scanRecord(scan func(...any) error, unpack func(t int64) *unpacker) (state.
 		return r, nil
 	}
 	r.Result = result
-	return r, unpack(t).in(&r.Result)
+	return r, unpack(t).In(&r.Result)
 }
 
 // Records returns the selected records, oldest first.
@@ -158,10 +158,10 @@ func (s *Store) Records(ctx context.Context, f state.RecordFilter) (out []state.
 		// few among all of them.
 		where = ` WHERE records.t = (SELECT t FROM threads WHERE id = ?4) AND +records.started >= ?1 AND (?2 = '' OR records.server = ?2)`
 	}
-	unpackers := make(map[int64]*unpacker)
-	unpack := func(t int64) *unpacker {
+	unpackers := make(map[int64]*state.Unpacker)
+	unpack := func(t int64) *state.Unpacker {
 		if unpackers[t] == nil {
-			unpackers[t] = &unpacker{fetch: func(hash string) ([]byte, error) {
+			unpackers[t] = &state.Unpacker{Fetch: func(hash string) ([]byte, error) {
 				return readBlob(hash, tx.QueryRowContext(ctx, `SELECT data FROM blobs WHERE t = ? AND hash = ?`, t, hash).Scan)
 			}}
 		}

@@ -18,18 +18,18 @@ func (s *Store) CreateThread(ctx context.Context, n state.NewThread) (state.Thre
 		return state.Thread{}, errors.New("create thread: it needs an id")
 	}
 	var pack packer
-	change, err := state.NewChange(nil, 1, pack.values(n.Set), pack.items(n.Append))
+	change, err := state.NewChange(nil, 1, pack.Values(n.Set), pack.Items(n.Append))
 	if err != nil {
 		return state.Thread{}, fmt.Errorf("create thread %s: %w", n.ID, err)
 	}
 	first := state.Checkpoint{Thread: n.ID, Seq: 1, Lineage: n.Lineage, Source: "input", Channels: change.Channels, Next: n.Next}
 	head := pack.head(first)
 	for _, data := range n.Blobs {
-		pack.blob(state.Hash(data), data)
+		pack.Blob(state.Hash(data), data)
 	}
-	meta := pack.encode(n.Meta)
-	if pack.err != nil {
-		return state.Thread{}, fmt.Errorf("create thread %s: %w", n.ID, pack.err)
+	meta := pack.Encode(n.Meta)
+	if pack.Err != nil {
+		return state.Thread{}, fmt.Errorf("create thread %s: %w", n.ID, pack.Err)
 	}
 	th := state.Thread{ID: n.ID, Workflow: n.Workflow, Version: n.Version, Definition: n.Definition, Status: state.StatusPending, Head: 1}
 	err = s.write.run(ctx, func(x *tx) error {
@@ -136,6 +136,28 @@ func (s *Store) RequestCancel(ctx context.Context, id string) error {
 	})
 }
 
+// Reopen makes a stopped thread that nobody runs pending.
+func (s *Store) Reopen(ctx context.Context, id string) (state.Thread, error) {
+	var th state.Thread
+	err := s.write.run(ctx, func(x *tx) error {
+		r, err := x.thread(id)
+		if err != nil {
+			return err
+		}
+		if r.status.Stopped() && !r.lease.live(x.now, s.self) {
+			if err := x.exec(`UPDATE threads SET status = ?, cancel = 0, failure = NULL, updated = ? WHERE t = ?`,
+				state.StatusPending, x.now.UnixNano(), r.t); err != nil {
+				return err
+			}
+		}
+		th, err = scanThread(func(into ...any) error {
+			return x.queryRow(`SELECT `+threadColumns+` FROM threads WHERE t = ?`, []any{r.t}, into...)
+		})
+		return err
+	})
+	return th, err
+}
+
 // CancelRequested says whether the thread was asked to stop.
 func (s *Store) CancelRequested(ctx context.Context, id string) (asked bool, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT cancel FROM threads WHERE id = ?`, id).Scan(&asked)
@@ -154,10 +176,10 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 	}
 	var failure any // NULL
 	if f != nil {
-		failure = pack.encode(f)
+		failure = pack.Encode(f)
 	}
-	if pack.err != nil {
-		return fmt.Errorf("thread %s: %w", l.Thread, pack.err)
+	if pack.Err != nil {
+		return fmt.Errorf("thread %s: %w", l.Thread, pack.Err)
 	}
 	return s.write.run(ctx, func(x *tx) error {
 		r, err := x.held(l)

@@ -149,6 +149,7 @@ func fencing(t *testing.T, s state.Store) {
 		must(t, s.DeleteThread(t.Context(), th.ID))
 		_, err := s.Commit(t.Context(), step(old, 1))
 		wantErr(t, err, state.ErrLeaseLost)
+		wantErr(t, err, state.ErrVanished)
 		_, err = s.CreateThread(t.Context(), state.NewThread{ID: th.ID, Workflow: "again"})
 		must(t, err)
 		acquire(t, s, th.ID)

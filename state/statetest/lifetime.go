@@ -115,6 +115,7 @@ func cancelledContexts(t *testing.T, s state.Store) {
 		"thread":      func() error { _, err := s.Thread(ctx, th.ID); return err },
 		"threads":     func() error { _, err := s.Threads(ctx, state.ThreadFilter{}); return err },
 		"cancel":      func() error { return s.RequestCancel(ctx, th.ID) },
+		"reopen":      func() error { _, err := s.Reopen(ctx, th.ID); return err },
 		"asked":       func() error { _, err := s.CancelRequested(ctx, th.ID); return err },
 		"acquire":     func() error { _, err := s.Acquire(ctx, th.ID, "w", long); return err },
 		"renew":       func() error { _, err := s.Renew(ctx, l); return err },

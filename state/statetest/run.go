@@ -16,6 +16,7 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		{"threads", threads},
 		{"status", status},
 		{"cancel", cancel},
+		{"reopen", reopens},
 		{"leases", leases},
 		{"fencing", fencing},
 		{"checkpoints", checkpoints},

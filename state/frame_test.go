@@ -1,4 +1,4 @@
-package sqlite
+package state
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 
 func unframed(data []byte) (map[string][]json.RawMessage, error) {
 	out := map[string][]json.RawMessage{}
-	err := unframe(data, func(channel string, values []json.RawMessage) error {
+	err := Unframe(data, func(channel string, values []json.RawMessage) error {
 		out[channel] = values
 		return nil
 	})
@@ -25,7 +25,7 @@ func TestFrameKeepsEveryByte(t *testing.T) {
 		"a value above 64": {"log": {make(json.RawMessage, 300), json.RawMessage("")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := unframed(frame(channels))
+			got, err := unframed(Frame(channels))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestFrameKeepsEveryByte(t *testing.T) {
 }
 
 func TestFrameCutAnywhereIsAnErrorOrLess(t *testing.T) {
-	whole := frame(map[string][]json.RawMessage{"log": {json.RawMessage(`"abc"`), json.RawMessage(`1`)}})
+	whole := Frame(map[string][]json.RawMessage{"log": {json.RawMessage(`"abc"`), json.RawMessage(`1`)}})
 	for n := 1; n < len(whole); n++ {
 		if _, err := unframed(whole[:n]); err == nil {
 			t.Errorf("the first %d of %d bytes were taken for a frame", n, len(whole))
@@ -46,14 +46,14 @@ func TestFrameCutAnywhereIsAnErrorOrLess(t *testing.T) {
 }
 
 func FuzzUnframe(f *testing.F) {
-	f.Add(frame(map[string][]json.RawMessage{"log": {json.RawMessage(`1`), json.RawMessage(`"x"`)}, "v": {json.RawMessage(`{}`)}}))
+	f.Add(Frame(map[string][]json.RawMessage{"log": {json.RawMessage(`1`), json.RawMessage(`"x"`)}, "v": {json.RawMessage(`{}`)}}))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		channels, err := unframed(data)
 		if err != nil {
 			return
 		}
-		again, err := unframed(frame(channels))
+		again, err := unframed(Frame(channels))
 		if err != nil {
 			t.Fatal(err)
 		}

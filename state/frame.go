@@ -1,4 +1,4 @@
-package sqlite
+package state
 
 import (
 	"encoding/binary"
@@ -14,7 +14,8 @@ import (
 
 var errFrame = errors.New("stored values are cut short")
 
-func frame(channels map[string][]json.RawMessage) []byte {
+// Frame encodes lists of values by channel. An empty frame is nil.
+func Frame(channels map[string][]json.RawMessage) []byte {
 	if len(channels) == 0 {
 		return nil
 	}
@@ -38,17 +39,17 @@ func frame(channels map[string][]json.RawMessage) []byte {
 	return out
 }
 
-// frameValues frames one value a channel.
-func frameValues(values map[string]json.RawMessage) []byte {
+// FrameValues frames one value a channel.
+func FrameValues(values map[string]json.RawMessage) []byte {
 	lists := make(map[string][]json.RawMessage, len(values))
 	for name, v := range values {
 		lists[name] = []json.RawMessage{v}
 	}
-	return frame(lists)
+	return Frame(lists)
 }
 
-// unframe calls each for every channel of a frame. The values are parts of data.
-func unframe(data []byte, each func(channel string, values []json.RawMessage) error) error {
+// Unframe calls each for every channel of a frame. The values are parts of data.
+func Unframe(data []byte, each func(channel string, values []json.RawMessage) error) error {
 	for len(data) > 0 {
 		name, rest, err := cut(data)
 		if err != nil {
