@@ -33,6 +33,9 @@ type Dial struct {
 	Dir     string            // working directory; "": that of the servers file
 	URL     string
 	Headers map[string]string // may hold secrets: never printed
+	// ServerName, where the URL is https, is the name that the server's
+	// certificate must be valid for; "": the URL's host.
+	ServerName string
 }
 
 // Endpoint is the server's address for people and records, without credentials.

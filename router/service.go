@@ -1,0 +1,21 @@
+package router
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Service is what the operator says of a service whose instances a registry
+// names. It wins over what the registry says, which wins over the server.
+type Service struct {
+	Offers        []Offer // nil: what the registry and the servers say
+	Trusted       bool    // the effect hints of its servers count
+	LatencyP95    time.Duration
+	MaxConcurrent int
+	// Headers hold credentials. An instance gets them only where its address lies
+	// in Addresses, or where its URL is https and its certificate is valid for
+	// ServerName: whoever can register a service must not be handed them.
+	Headers    map[string]string
+	Addresses  []netip.Prefix
+	ServerName string
+}
