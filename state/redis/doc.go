@@ -1,0 +1,59 @@
+// Package redis is the backend of a fleet: a [state.Store] and [state.Queue] in
+// Redis 7 or later, standalone, behind Sentinel or as a Cluster, without modules.
+//
+// # Invariants
+//
+//  1. Every change of a thread is one script, which runs whole or not at all,
+//     and checks the lease (token, owner's time) before it writes anything.
+//  2. Time is the server's, in Unix µs. A lease that has run out is nobody's,
+//     also when nobody took it.
+//  3. A fencing token is max(the thread's last + 1, the time in µs): it rises
+//     with each acquisition and is used once, also when the thread is deleted and
+//     made again, or when a failover lost the newest acquisition.
+//  4. Every script may run twice: a reply can be lost after its script ran. What
+//     is not idempotent by nature carries a nonce that is kept with its effect,
+//     and the same nonce gets the same reply.
+//  5. A token or a head behind the one a worker was given is no ordinary loss of
+//     a lease: the store has gone back ([state.ErrRegressed]).
+//  6. Each key expires: a completed thread's after Retention.Completed, any
+//     other's after Retention.Stopped, counted from its last change.
+//
+// # Keys
+//
+// P is the prefix ("junction" unless the address says otherwise), T stands for
+// P:{ID}, ID with "%", "{" and "}" percent-encoded. All keys of a thread share
+// one hash tag, so a thread lies on one node of a cluster and its scripts need no
+// other.
+//
+//	T:t  hash    the thread, its lease and its place: about 300 bytes
+//	T:c  list    checkpoint heads, oldest first: time, then JSON without values; grows by 80 bytes and a reference per channel with each superstep
+//	T:l  list    frames of items added to append channels, one element per checkpoint ("" where it added none): the payload and a few bytes
+//	T:v  hash    Seq → frame of the last-value channels set there: the payload
+//	T:u  hash    the superstep under way: writes, questions, answers, results; deleted by its commit
+//	T:r  hash    Seq:Hop:Round:Attempt → call record: 500 to 900 bytes each
+//	T:b  hash    SHA-256 → large value, once for the thread, compressed above 512 KiB
+//	T:s  hash    session id → session: about 250 bytes each
+//
+//	P:threads    sorted set of thread ids by creation, µs; an entry comes before its thread and goes after it
+//	P:{queue}:due   sorted set of queued thread ids by the time they are due, µs
+//	P:{queue}:bell  list that idle workers block on: one element wakes one worker
+//	P:cancel     publish/subscribe channel: ids of threads that were asked to stop
+//
+// # Crash points
+//
+// A thread is made by two operations (index, then thread) and deleted by two
+// (thread, then index): a crash between them leaves an index entry without a
+// thread, which lists skip and [Store.Prune] removes once it is older than a
+// creation may take. A queue entry is made before what it announces and removed
+// after its thread has ended, so a crash leaves an entry with nothing to do,
+// never a thread without its entry.
+//
+// # What a failover can lose
+//
+// Redis replicates after it has acknowledged. A failover, or a restart whose
+// append-only file lacks its last second (appendfsync everysec), loses the
+// newest commits: the thread then stands at an earlier checkpoint, and a hop
+// whose intent was lost can be made again. A worker that still holds the thread
+// notices (invariant 5). min-replicas-to-write 1 with min-replicas-max-lag 1,
+// and appendfsync always, narrow the gap; they do not close it.
+package redis
