@@ -18,4 +18,5 @@ type Service struct {
 	Headers    map[string]string
 	Addresses  []netip.Prefix
 	ServerName string
+	CAFile     string // PEM; who may sign those certificates; "": the system's authorities
 }

@@ -25,15 +25,21 @@ type Config struct {
 	Store     string           // where threads are kept; may hold a password; "": unsaid
 	Servers   []*router.Server // by ID, those that are not disabled
 	Contracts map[string]router.Contract
+	Consul    *Consul // where else servers are found; nil: nowhere
 
 	prints map[string]string // by server id: digest of all that is declared of it
+	found  string            // digest of the section discovery; "": there is none
 	read   func() ([]byte, error)
 	opts   *Options
 }
 
 // String tells how much the file holds and nothing that may be secret.
 func (c *Config) String() string {
-	return fmt.Sprintf("%s: %d servers, %d contracts", c.Path, len(c.Servers), len(c.Contracts))
+	found := ""
+	if c.Consul != nil {
+		found = ", and " + c.Consul.String()
+	}
+	return fmt.Sprintf("%s: %d servers, %d contracts%s", c.Path, len(c.Servers), len(c.Contracts), found)
 }
 
 // GoString is String, so that %#v shows no secret either.

@@ -2,6 +2,7 @@ package static
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -12,17 +13,26 @@ import (
 // Discovery shows the file's servers. Refresh reads the file again; a version
 // with faults is reported and the last good one stays, marked stale. The
 // configuration that [Parse] made has no file behind it and never changes.
+//
+// What stands under discovery: is another source and not shown here. A version
+// that says something else there is taken for all the rest, and Refresh returns
+// [ErrRestart] until the file says the same again as when it was loaded.
 func (c *Config) Discovery() router.Discovery {
-	d := &discovery{good: c}
+	d := &discovery{good: c, found: c.found}
 	d.shown.Store(&router.Snapshot{Servers: c.Servers, Contracts: c.Contracts, Version: 1})
 	return d
 }
+
+// ErrRestart is a change of the section discovery: it is read once, at the start.
+var ErrRestart = errors.New("the section discovery has changed, and is read at the start only; start again to use it")
 
 // discovery follows one file. mu is held while the file is read, so that
 // refreshes at once read it one after another and versions only rise; a
 // Snapshot takes no lock.
 type discovery struct {
 	shown atomic.Pointer[router.Snapshot]
+
+	found string // of the section discovery that is in force
 
 	mu   sync.Mutex
 	good *Config // what shown was made from
@@ -47,11 +57,13 @@ func (d *discovery) Refresh(ctx context.Context) error {
 		}
 		return fmt.Errorf("servers file has changed and cannot be used; the last good version stays in force: %w", err)
 	}
-	if next.adopt(d.good) && !now.Stale {
-		return nil
+	if !next.adopt(d.good) || now.Stale {
+		d.good = next
+		d.show(next, false)
 	}
-	d.good = next
-	d.show(next, false)
+	if next.found != d.found {
+		return fmt.Errorf("servers file %s: %w", next.Path, ErrRestart)
+	}
 	return nil
 }
 

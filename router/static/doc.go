@@ -1,6 +1,6 @@
 // Package static reads the servers file, junction.yaml: which MCP servers there
-// are, how to reach them, what the operator declares of them, and where threads
-// are kept. JSON of the same shape, such as an MCP client's own file, loads as
+// are, how to reach them, what the operator declares of them, which registry has
+// others, and where threads are kept. JSON of the same shape, such as an MCP client's own file, loads as
 // well.
 //
 //	store: sqlite:.junction/state.db     # where threads are kept
@@ -31,6 +31,22 @@
 //	        effect: conditional
 //	        key: idempotencyKey          # the argument for the key, or _meta.NAME
 //	        ledger: {name: billing, keeps: 24h}
+//	discovery:                           # servers beside those above
+//	  consul: http://127.0.0.1:8500      # enough by itself: {consul: URL}
+//	  token: ${CONSUL_HTTP_TOKEN}        # or token_file: its path
+//	  datacenter: dc1                    # that of the agent asked, unless said
+//	  tag: mcp                           # of the services that are MCP servers
+//	  trust: false                       # effects they state of themselves there count
+//	  services:                          # what is said of services found there
+//	    code-review-go:
+//	      offers:                        # as above
+//	        - {capability: code-review, tool: review, effect: safe, attributes: {language: go}}
+//	      trust: false                   # its servers' own effect hints count
+//	      headers: {Authorization: "Bearer ${REVIEW_TOKEN}"}
+//	      addresses: [10.0.0.0/8, 127.0.0.1]  # the headers go only there, or
+//	      server_name: reviewer.internal # to https with a certificate of this name
+//	      latency_p95: 850ms
+//	      max_concurrent: 120
 //	capabilities:                        # what every offer is held to, after mapping
 //	  code-review:
 //	    input:  {type: object, required: [code, language]}
@@ -55,12 +71,28 @@
 // unknown outcome may be repeated at the other one. They must map arguments
 // alike and keep keys equally long. An unnamed ledger is the server's own: by
 // host and name for a command, by URL for HTTP, and by name too where
-// credentials might tell tenants of one URL apart.
+// credentials might tell tenants of one URL apart. Of a service in Consul each
+// instance has its own.
+//
+// # Discovery
+//
+// Consul over https takes ca, cert and key (PEM files) and server_name, which its
+// certificate must be valid for instead of the address's host. Paths are
+// relative to this file. A file may have discovery and no mcpServers. Where both
+// know a server of the same name, this file's is used.
+//
+// Whoever can register a service chooses where calls to it go, so headers need
+// addresses or server_name, or both, and an instance gets them when it fits one
+// of them. A range of all addresses is a fault. server_name also is what every
+// https instance of the service must show; ca names the PEM file of who signs
+// for it, where that is none of the system's authorities.
+//
+// A later version of this section needs a restart: Refresh says so.
 //
 // # Variables
 //
-// ${NAME} and ${NAME:-default} expand in store, command, args, env, url and
-// headers, and nowhere else; $${ is a literal ${. An unset variable without
+// ${NAME} and ${NAME:-default} expand in store, command, args, env, url, headers,
+// and in discovery but for the offers in it, and nowhere else; $${ is a literal ${. An unset variable without
 // default is a fault. What variables held is in no fault and in no String:
 // messages quote keys and names only.
 //

@@ -29,7 +29,6 @@ func TestFaultsNamePlaceAndRemedy(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"misspelt top-level key", "mcpservers: {}\n", `1:1: unknown key "mcpservers" (did you mean "mcpServers"?)`},
 		{"empty file", "", "a mapping is expected here, not nothing"},
-		{"a registry", "discovery: {consul: \"http://h:8500\"}\n", `1:13: discovery "consul": servers are found in this file only (remove it, and list the servers under mcpServers)`},
 		{"unset variable in store", "store: redis://${PW}@h\n", "1:8: environment variable PW is not set: set it, or give a default as ${PW:-…}"},
 		{"misspelt server key", server("comand: x\nurl: http://h"), `3:5: unknown key "comand" (did you mean "command"?)`},
 		{"no way to reach it", server("trust: true"), "3:5: nothing says how to reach this server (add command: … or url: …)"},
@@ -102,8 +101,8 @@ mcpServers:
   b: {command: b, offers: [{capability: charge, tool: t, effect: conditional, %s}]}
 `
 	for _, c := range []struct{ name, second, want string }{
-		{"other arguments", `key: id, ledger: {name: l}, with: {sum: "${with.amount}"}`, "4:28: servers a and b share the ledger l for charge and map arguments differently"},
-		{"passed through", `key: id, ledger: {name: l}`, "servers a and b share the ledger l for charge and map arguments differently"},
+		{"other arguments", `key: id, ledger: {name: l}, with: {sum: "${with.amount}"}`, "4:28: server a and server b share the ledger l for charge and map arguments differently"},
+		{"passed through", `key: id, ledger: {name: l}`, "server a and server b share the ledger l for charge and map arguments differently"},
 		{"other key", `key: ref, ledger: {name: l}, with: {amount: "${with.amount}"}`, "carry the key in different places"},
 		{"other lifetime", `key: id, ledger: {name: l, keeps: 1h}, with: {amount: "${with.amount}"}`, "ledger l keeps keys for 24h0m0s at server a and for 1h0m0s at server b"},
 	} {

@@ -12,23 +12,27 @@ import (
 // defaultKeeps is how long a ledger is taken to keep keys when nothing is said.
 const defaultKeeps = 24 * time.Hour
 
-// ledger reads which ledger knows an offer's keys. Unsaid, each server has its
-// own: by host and name for stdio, by URL for HTTP.
-func (r *reader) ledger(s *router.Server, m *document.Mapping) router.Ledger {
+// ledger reads which ledger knows an offer's keys. Unsaid, it is the claimant's own.
+func (r *reader) ledger(who claimant, m *document.Mapping) router.Ledger {
 	l := m.Get("ledger").Mapping("name", "keeps")
 	out := router.Ledger{Name: l.Get("name").Word(), Keeps: l.Get("keeps").Duration()}
 	name(l.Get("name"), "ledger", out.Name)
 	if out.Keeps == 0 {
 		out.Keeps = defaultKeeps
 	}
-	switch {
-	case l.Has("name"):
-	case s.Dial.URL != "":
-		out.Name = addressLedger(s)
-	default:
-		out.Name = r.hostname(m.Node()) + "/" + s.ID
+	if !l.Has("name") {
+		out.Name = who.ledger(m.Node())
 	}
 	return out
+}
+
+// ownLedger names the ledger that a server of this file has for itself: by URL
+// for HTTP, by host and name for stdio.
+func (r *reader) ownLedger(s *router.Server, at *document.Node) string {
+	if s.Dial.URL != "" {
+		return addressLedger(s)
+	}
+	return r.hostname(at) + "/" + s.ID
 }
 
 // addressLedger names the ledger of a server after its URL without anything
@@ -44,13 +48,13 @@ func addressLedger(s *router.Server) string {
 
 // sharing is a conditional offer, kept to be compared with others on its ledger.
 type sharing struct {
-	server string
-	at     *document.Node
-	with   *document.Node // nil: passed through
-	offer  router.Offer
+	who   string // as in claimant
+	at    *document.Node
+	with  *document.Node // nil: passed through
+	offer router.Offer
 }
 
-// checkLedgers holds servers that share a ledger to the same mapping of
+// checkLedgers holds servers and services that share a ledger to the same mapping of
 // arguments and the same lifetime of keys: a hop repeated at the other server
 // must reach the ledger as the very same request.
 func (r *reader) checkLedgers() {
@@ -65,14 +69,14 @@ func (r *reader) checkLedgers() {
 			first[at] = s
 		} else if difference := f.differs(s); difference != "" {
 			s.at.Fault("map them alike, or give each server a ledger of its own",
-				"servers %s and %s share the ledger %s for %s and %s: a call repeated at the other would be another call to it",
-				f.server, s.server, at.ledger, at.capability, difference)
+				"%s and %s share the ledger %s for %s and %s: a call repeated at the other would be another call to it",
+				f.who, s.who, at.ledger, at.capability, difference)
 		}
 		if f, known := keeps[at.ledger]; !known {
 			keeps[at.ledger] = s
 		} else if f.offer.Ledger.Keeps != s.offer.Ledger.Keeps {
-			s.at.Fault("say the same keeps: in both", "ledger %s keeps keys for %s at server %s and for %s at server %s",
-				at.ledger, f.offer.Ledger.Keeps, f.server, s.offer.Ledger.Keeps, s.server)
+			s.at.Fault("say the same keeps: in both", "ledger %s keeps keys for %s at %s and for %s at %s",
+				at.ledger, f.offer.Ledger.Keeps, f.who, s.offer.Ledger.Keeps, s.who)
 		}
 	}
 }

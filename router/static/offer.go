@@ -6,8 +6,14 @@ import (
 	"junction/state/document"
 )
 
-// offer reads a server's claim to a capability.
-func (r *reader) offer(s *router.Server, n *document.Node) router.Offer {
+// claimant is whose offers are read.
+type claimant struct {
+	name   string                      // for faults: "server x"
+	ledger func(*document.Node) string // names the ledger it has unless another is said
+}
+
+// offer reads a claim to a capability.
+func (r *reader) offer(who claimant, n *document.Node) router.Offer {
 	m := n.Mapping("capability", "tool", "attributes", "effect", "key", "ledger", "with", "result", "probe")
 	o := router.Offer{
 		Capability: m.Require("capability").Word(),
@@ -20,7 +26,7 @@ func (r *reader) offer(s *router.Server, n *document.Node) router.Offer {
 	}
 	name(m.Get("capability"), "capability", o.Capability)
 	if o.Effect == state.Conditional {
-		r.conditional(s, m, &o)
+		r.conditional(who, m, &o)
 	} else {
 		unconditional(m, o.Effect)
 	}
@@ -67,7 +73,7 @@ func (r *reader) attributes(n *document.Node) map[string][]string {
 
 // conditional reads what only a mutation under a key has: the key's place and
 // the ledger that knows it.
-func (r *reader) conditional(s *router.Server, m *document.Mapping, o *router.Offer) {
+func (r *reader) conditional(who claimant, m *document.Mapping, o *router.Offer) {
 	key := m.Get("key")
 	switch with := m.Get("with"); {
 	case key == nil:
@@ -78,8 +84,8 @@ func (r *reader) conditional(s *router.Server, m *document.Mapping, o *router.Of
 	case with != nil && with.Kind == document.Map && with.Mapping().Has(o.Key):
 		with.Mapping().Get(o.Key).Fault("remove it here", "the argument %q carries the key, which the router fills in", o.Key)
 	}
-	o.Ledger = r.ledger(s, m)
-	r.shared = append(r.shared, sharing{server: s.ID, at: m.Node(), with: m.Get("with"), offer: *o})
+	o.Ledger = r.ledger(who, m)
+	r.shared = append(r.shared, sharing{who: who.name, at: m.Node(), with: m.Get("with"), offer: *o})
 }
 
 // unconditional reports what only a conditional offer may have.

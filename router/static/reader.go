@@ -23,7 +23,6 @@ func (r *reader) config(root *document.Node) *Config {
 	top := root.Mapping("store", "discovery", "mcpServers", "capabilities")
 	c := &Config{Contracts: contracts(top.Get("capabilities")), prints: map[string]string{}}
 	c.Store, _ = r.expanded(top.Get("store"))
-	r.discovery(top.Get("discovery"))
 	if top.Has("mcpServers") {
 		for _, e := range top.Get("mcpServers").Mapping().Entries() {
 			if s := r.server(e); s != nil {
@@ -33,16 +32,11 @@ func (r *reader) config(root *document.Node) *Config {
 		}
 	}
 	slices.SortFunc(c.Servers, func(a, b *router.Server) int { return cmp.Compare(a.ID, b.ID) })
+	if c.Consul = r.consul(top.Get("discovery")); c.Consul != nil {
+		c.found = sum(top.Get("discovery"))
+	}
 	r.checkLedgers()
 	return c
-}
-
-// discovery refuses registries: this file is the only source of servers.
-func (r *reader) discovery(n *document.Node) {
-	for _, e := range n.Mapping().Entries() {
-		e.At.Fault("remove it, and list the servers under mcpServers",
-			"discovery %q: servers are found in this file only", e.Key)
-	}
 }
 
 // text returns a node's text as it stands. A number or a truth value is told to

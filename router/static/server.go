@@ -21,6 +21,9 @@ var serverKeys = []string{
 	"offers", "trust", "latency_p95", "max_concurrent", "weight",
 }
 
+// maxConcurrent bounds what may be declared as calls at once.
+const maxConcurrent = 1 << 20
+
 // server reads one entry of mcpServers; nil for a disabled one, of which only
 // the keys are checked.
 func (r *reader) server(e document.Entry) *router.Server {
@@ -39,9 +42,10 @@ func (r *reader) server(e document.Entry) *router.Server {
 		LatencyP95: m.Get("latency_p95").Duration(),
 		Weight:     weight(m.Get("weight")),
 	}
-	s.MaxConcurrent = int(m.Get("max_concurrent").Int(1, 1<<20))
+	s.MaxConcurrent = int(m.Get("max_concurrent").Int(1, maxConcurrent))
+	who := claimant{name: "server " + s.ID, ledger: func(at *document.Node) string { return r.ownLedger(s, at) }}
 	for _, n := range m.Get("offers").List() {
-		s.Offers = append(s.Offers, r.offer(s, n))
+		s.Offers = append(s.Offers, r.offer(who, n))
 	}
 	repeated(s.Offers, m.Get("offers"))
 	return s

@@ -138,8 +138,8 @@ func TestTheDocumentedFileLoads(t *testing.T) {
 			text.WriteString(example)
 		}
 	}
-	c := parse(t, text.String(), map[string]string{"BILLING_TOKEN": "t"})
-	if len(c.Servers) != 2 || len(c.Contracts) != 1 || c.Store == "" {
+	c := parse(t, text.String(), map[string]string{"BILLING_TOKEN": "t", "CONSUL_HTTP_TOKEN": "t", "REVIEW_TOKEN": "t"})
+	if len(c.Servers) != 2 || c.Consul == nil || len(c.Consul.Services) != 1 || len(c.Contracts) != 1 || c.Store == "" {
 		t.Errorf("loaded %v", c)
 	}
 }
@@ -302,6 +302,7 @@ func FuzzParse(f *testing.F) {
 		"", "mcpServers:\n  a: {command: x, args: [\"${A:-b}\"]}\n",
 		"mcpServers: {a: {url: \"http://h\", offers: [{capability: c, tool: t, effect: conditional, key: k, with: {x: \"${with.y}\"}}]}}",
 		"capabilities: {c: {input: {type: object}, output: true}}", "store: ${X", "mcpServers: {a: {command: \"${B:-}\"}}", `{"mcpServers":{"a":{"command":"x","env":{"A":"1"}}}}`,
+		"discovery: {consul: \"http://h:1\", token: \"${A}\", services: {s: {headers: {A: \"${A}\"}, addresses: [\"10.0.0.0/8\", \"${A}\"], offers: [{capability: c, tool: t}]}}}",
 		"mcpServers: &x {a: *x}", "capabilities: {c: {input: {$ref: \"http://h/x\"}}}",
 	} {
 		f.Add(seed)
@@ -326,6 +327,9 @@ func FuzzParse(f *testing.F) {
 		again, err := static.Parse("j.yaml", []byte(text), options(map[string]string{"A": "value-of-a"}))
 		if err != nil || !maps.EqualFunc(c.Contracts, again.Contracts, func(a, b router.Contract) bool { return cmp.Equal(a, b) }) {
 			t.Fatalf("a second reading differs: %v", err)
+		}
+		if (c.Consul == nil) != (again.Consul == nil) || c.String() != again.String() {
+			t.Errorf("a second reading is %v after %v", again, c)
 		}
 		for i, s := range c.Servers {
 			if s.Dial.Command == "" == (s.Dial.URL == "") {
