@@ -1,0 +1,138 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+const serves = "Ready to accept connections"
+
+// Server is one redis-server. Its methods fail the test it was started for; call
+// them from the test's goroutine.
+type Server struct {
+	t    testing.TB
+	node *node
+}
+
+// Start runs a server that keeps nothing on disk, in a directory that goes with
+// the test. Settings come in pairs and win, as in
+// Start(t, "appendonly", "yes", "appendfsync", "always").
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	n, err := newNode(t.Context(), binary(t), t.TempDir(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t, n}
+	t.Cleanup(func() { s.Kill() })
+	return s
+}
+
+// node is a server apart from the test that uses it.
+type node struct {
+	program string
+	ready   string
+	port    int
+	args    []string // all but the port
+	run     *process
+}
+
+func newNode(ctx context.Context, program, dir string, settings []string) (*node, error) {
+	args := []string{"--dir", dir, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"}
+	if len(settings)%2 != 0 {
+		return nil, fmt.Errorf("settings come in pairs: %q", settings)
+	}
+	for i := 0; i < len(settings); i += 2 {
+		args = append(args, "--"+settings[i], settings[i+1])
+	}
+	return startNode(ctx, program, serves, args)
+}
+
+// startNode finds a port for a server. Where somebody else takes it in between,
+// another one is tried.
+func startNode(ctx context.Context, program, ready string, args []string) (*node, error) {
+	n := &node{program: program, ready: ready, args: args}
+	var err error
+	for range 5 {
+		if n.port, err = freePort(ctx); err != nil {
+			return nil, err
+		}
+		if err = n.start(); err == nil || !strings.Contains(err.Error(), "in use") {
+			break
+		}
+	}
+	return n, err
+}
+
+// start runs the server; what is in its directory is read again.
+func (n *node) start() error {
+	args := append(append([]string{}, n.args...), "--port", strconv.Itoa(n.port))
+	run, err := launch(n.program, n.ready, args)
+	n.run = run
+	return err
+}
+
+// Addr returns host:port.
+func (s *Server) Addr() string { return hostPort(s.node.port) }
+
+// Address returns the server's URL, without a password.
+func (s *Server) Address() string { return "redis://" + s.Addr() }
+
+// Kill ends the server as a power cut would, by SIGKILL, if it still runs.
+func (s *Server) Kill() {
+	s.t.Helper()
+	if err := s.node.run.kill(); err != nil {
+		s.t.Errorf("kill redis-server: %v", err)
+	}
+}
+
+// Restart ends the server, if it runs, and starts it again on the same port, in
+// the same directory.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if err := s.node.start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Stop suspends the server: it accepts connections and answers nothing.
+func (s *Server) Stop() {
+	s.t.Helper()
+	if err := suspend(s.node.run.cmd.Process); err != nil {
+		s.t.Fatalf("stop redis-server: %v", err)
+	}
+}
+
+// Cont lets a suspended server go on.
+func (s *Server) Cont() {
+	s.t.Helper()
+	if err := resume(s.node.run.cmd.Process); err != nil {
+		s.t.Fatalf("continue redis-server: %v", err)
+	}
+}
+
+// Do sends one command over a connection of its own and returns the answer.
+func (s *Server) Do(args ...any) any {
+	s.t.Helper()
+	client := s.Client()
+	defer client.Close()
+	answer, err := client.Do(s.t.Context(), args...).Result()
+	if err != nil {
+		s.t.Fatalf("%v: %v", args, err)
+	}
+	return answer
+}
+
+// Client returns a plain client, for looking behind a store's back. The caller
+// closes it.
+func (s *Server) Client() *goredis.Client { return s.node.client() }
+
+func (n *node) client() *goredis.Client {
+	return goredis.NewClient(&goredis.Options{Addr: hostPort(n.port), MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+}
