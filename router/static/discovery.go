@@ -18,7 +18,7 @@ import (
 // that says something else there is taken for all the rest, and Refresh returns
 // [ErrRestart] until the file says the same again as when it was loaded.
 func (c *Config) Discovery() router.Discovery {
-	d := &discovery{good: c, found: c.found}
+	d := &discovery{good: c, path: c.Path, found: c.found}
 	d.shown.Store(&router.Snapshot{Servers: c.Servers, Contracts: c.Contracts, Version: 1})
 	return d
 }
@@ -32,11 +32,15 @@ var ErrRestart = errors.New("the section discovery has changed, and is read at t
 type discovery struct {
 	shown atomic.Pointer[router.Snapshot]
 
+	path  string
 	found string // of the section discovery that is in force
 
 	mu   sync.Mutex
 	good *Config // what shown was made from
 }
+
+// String names the source in errors.
+func (d *discovery) String() string { return "servers file " + d.path }
 
 func (d *discovery) Snapshot() *router.Snapshot { return d.shown.Load() }
 
@@ -62,7 +66,7 @@ func (d *discovery) Refresh(ctx context.Context) error {
 		d.show(next, false)
 	}
 	if next.found != d.found {
-		return fmt.Errorf("servers file %s: %w", next.Path, ErrRestart)
+		return fmt.Errorf("servers file %s: %w", d.path, ErrRestart)
 	}
 	return nil
 }
