@@ -1,0 +1,12 @@
+//go:build unix
+
+package consultest
+
+import (
+	"os"
+	"syscall"
+)
+
+func suspend(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+func resume(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
