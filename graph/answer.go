@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"junction/state"
@@ -54,7 +56,8 @@ func answers(ctx context.Context, snap state.Snapshot, given map[string]json.Raw
 			open = append(open, i)
 		}
 	}
-	for id, answer := range given {
+	for _, id := range slices.Sorted(maps.Keys(given)) {
+		answer := given[id]
 		if id == "" {
 			i, err := bare(snap.Thread, open, static)
 			if err != nil {
@@ -130,12 +133,25 @@ func isPause(snap state.Snapshot, i state.Interrupt) bool {
 	return false
 }
 
+// Answer stores answers to a thread's waiting questions, all or none, for a
+// worker that will resume it: under interrupt ids, or under "" for the only one
+// that waits. Static interrupts are answered with it, as a resume does. One that
+// does not fit is an *AnswerError, a bare one for several questions an
+// *AmbiguousAnswerError; the thread still waits then.
+func Answer(ctx context.Context, store state.Store, thread string, answers map[string]json.RawMessage) error {
+	return storeAnswers(ctx, store, thread, answers)
+}
+
 // storeAnswers resolves answers against the thread's waiting questions and
 // stores them, all or none.
-func (r *run) storeAnswers(ctx context.Context, snap state.Snapshot) error {
-	all, err := answers(ctx, snap, r.opt.Answers)
+func storeAnswers(ctx context.Context, store state.Store, thread string, given map[string]json.RawMessage) error {
+	snap, err := store.Load(ctx, thread, 0)
+	if err != nil {
+		return err
+	}
+	all, err := answers(ctx, snap, given)
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	return r.store.Answer(ctx, r.id, all)
+	return store.Answer(ctx, thread, all)
 }

@@ -46,6 +46,16 @@
 // go on or could not be recorded (the store, the lease, bad options); the thread
 // is as its last durable operation left it and can be resumed.
 //
+// # One run at a time
+//
+// The lease decides who advances a thread. [Graph.Create] makes a thread that
+// whoever resumes it runs; [RunOptions].Busy says what a resume does about a
+// thread that is held: reject (the default), queue for it, or interrupt its
+// holder. It goes on from the head as it is once the lease is its own, so that
+// nothing the holder committed is lost. A resume that a queue asked for, and no
+// person, sets [RunOptions].Queued: it neither takes up what was stopped nor
+// passes a pause that nobody answered.
+//
 // # Stopping
 //
 // When a task fails, the hops of its siblings drain (see [state.Draining]): no

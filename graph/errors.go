@@ -17,6 +17,9 @@ var (
 	ErrInterrupt = errors.New("interrupted")
 	// ErrMismatch: the thread belongs to another graph or version.
 	ErrMismatch = errors.New("thread belongs to another graph")
+	// ErrStopped: nobody wants the queued thread to go on. It failed, was
+	// cancelled, or waits for answers.
+	ErrStopped = errors.New("thread is stopped")
 	// ErrCancelRequested: the thread was asked to stop through its store.
 	ErrCancelRequested = errors.New("cancellation was requested")
 )

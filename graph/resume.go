@@ -4,28 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"junction/state"
 )
 
-// Resume goes on with a thread where it stopped. The answers of its options are
-// stored first, all or none. An unknown thread is state.ErrNotFound, a completed
-// one ErrFinished, one of another graph or version ErrMismatch, one that another
-// worker runs *state.BusyError unless WaitBusy is set. A thread all of whose
-// unfinished tasks still wait for answers is left as it is, interrupted.
+// Resume goes on with a thread where it stopped, or begins one that was created
+// only. The answers of its options are stored first, all or none. An unknown
+// thread is state.ErrNotFound, a completed one ErrFinished, also when it was
+// completed while the resume waited, one of another graph or version ErrMismatch;
+// RunOptions.Busy says what happens when another worker runs it. A thread all of
+// whose unfinished tasks still wait for answers is left as it is, interrupted.
+//
+// With RunOptions.Queued the resume is nobody's wish. A thread that failed or was
+// cancelled, or none of whose questions was answered, is ErrStopped, and one
+// whose cancellation was asked for and not heeded yet ErrCancelRequested; both
+// are left as they are. Static interrupts are passed only where they were
+// answered ([Answer]), or where the thread is pending: somebody reopened it.
 func (g *Graph) Resume(ctx context.Context, thread string, o RunOptions) (Result, error) {
-	if o.Store == nil {
-		return Result{Thread: thread}, errors.New("resume: no store is set; a run without one keeps nothing that could be resumed")
+	res := Result{Thread: thread}
+	switch {
+	case o.Store == nil:
+		return res, errors.New("resume: no store is set; a run without one keeps nothing that could be resumed")
+	case o.Thread != "" && o.Thread != thread:
+		return res, fmt.Errorf("resume of thread %s: the options name thread %s", thread, o.Thread)
+	case len(o.Input) > 0:
+		return res, errors.New("resume: a thread has its input already; answers go into Answers")
+	case o.Queued && len(o.Answers) > 0:
+		return res, fmt.Errorf("resume of queued thread %s: answers are stored before a thread is queued, see graph.Answer", thread)
 	}
-	if o.Thread != "" && o.Thread != thread {
-		return Result{Thread: thread}, fmt.Errorf("resume of thread %s: the options name thread %s", thread, o.Thread)
-	}
-	if len(o.Input) > 0 {
-		return Result{Thread: thread}, errors.New("resume: a thread has its input already; answers go into Answers")
+	if err := o.Busy.check(); err != nil {
+		return res, fmt.Errorf("resume of thread %s: %w", thread, err)
 	}
 	r := g.newRun(ctx, o)
 	r.id, r.stream.thread = thread, thread
-	return r.supervise(func() error { return r.reopen() })
+	return r.supervise(func() ended {
+		if err := r.reopen(); err != nil {
+			return r.unbegun(err)
+		}
+		return r.loop()
+	})
 }
 
 // reopen checks the thread, stores the answers, takes the lease and loads the
@@ -38,12 +56,14 @@ func (r *run) reopen() error {
 	if err := r.g.fits(t); err != nil {
 		return err
 	}
-	snap, err := r.store.Load(r.ctx, r.id, 0)
-	if err != nil {
-		return err
+	if r.opt.Queued && t.Cancel {
+		// Taking the lease would clear the request, which a dead holder never saw.
+		return fmt.Errorf("thread %s: %w", r.id, ErrCancelRequested)
 	}
-	if err := r.storeAnswers(r.ctx, snap); err != nil {
-		return err
+	if !r.opt.Queued {
+		if err := storeAnswers(r.ctx, r.store, r.id, r.opt.Answers); err != nil {
+			return err
+		}
 	}
 	if err := r.takeLease(r.ctx); err != nil {
 		return err
@@ -52,13 +72,32 @@ func (r *run) reopen() error {
 	if t, err = r.store.Thread(r.ctx, r.id); err != nil {
 		return err
 	}
-	if t.Status == state.StatusCompleted {
-		return fmt.Errorf("thread %s: %w", r.id, ErrFinished)
-	}
-	if snap, err = r.store.Load(r.ctx, r.id, 0); err != nil {
+	if err := r.g.fits(t); err != nil {
 		return err
 	}
+	if r.opt.Queued && t.Status == state.StatusPending {
+		if err := storeAnswers(r.ctx, r.store, r.id, nil); err != nil {
+			return err
+		}
+	}
+	snap, err := r.store.Load(r.ctx, r.id, 0)
+	if err != nil {
+		return err
+	}
+	if r.opt.Queued && !wanted(t, snap) {
+		return fmt.Errorf("thread %s is %s: %w", r.id, t.Status, ErrStopped)
+	}
 	return r.restore(snap)
+}
+
+// wanted reports whether a thread that a queue named is to go on. One that waits
+// is, once anything was answered: whoever answered may have come too late to be
+// seen by the run that stopped, and too early to reopen the thread.
+func wanted(t state.Thread, snap state.Snapshot) bool {
+	if t.Status != state.StatusInterrupted {
+		return !t.Status.Stopped()
+	}
+	return slices.ContainsFunc(snap.Interrupts, func(i state.Interrupt) bool { return i.Answer != nil })
 }
 
 // fits refuses threads that are not this graph's to go on with.

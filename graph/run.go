@@ -2,15 +2,12 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"junction/state"
 )
@@ -64,28 +61,21 @@ type run struct {
 // Run creates a thread and runs it until it is completed or stops. See the
 // package documentation for what the error and the Result mean.
 func (g *Graph) Run(ctx context.Context, o RunOptions) (Result, error) {
-	r := g.newRun(ctx, o)
-	if r.id == "" {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return Result{}, fmt.Errorf("new thread id: %w", err)
+	r, err := g.newThreadRun(ctx, "run", o)
+	if err != nil {
+		return Result{Thread: o.Thread}, err
+	}
+	return r.supervise(func() ended {
+		if err := r.create(); err != nil {
+			return r.unbegun(err)
 		}
-		r.id = id.String()
-	}
-	r.lineage = r.id
-	if r.store != nil {
-		// A thread deleted and made again under the same id is another one:
-		// its hops must not be taken for the old one's.
-		id, err := uuid.NewV7()
-		if err != nil {
-			return Result{}, fmt.Errorf("new lineage: %w", err)
+		if r.store != nil {
+			if err := r.takeLease(r.ctx); err != nil {
+				return r.unbegun(err)
+			}
 		}
-		r.lineage = id.String()
-	}
-	if len(o.Answers) > 0 {
-		return Result{Thread: r.id}, errors.New("run: answers belong to Resume: a new thread has asked nothing yet")
-	}
-	return r.supervise(r.create)
+		return r.loop()
+	})
 }
 
 func (g *Graph) newRun(ctx context.Context, o RunOptions) *run {
@@ -132,63 +122,4 @@ func (r *run) ttl() time.Duration {
 		return r.opt.LeaseTTL
 	}
 	return DefaultLeaseTTL
-}
-
-// create plans the first superstep and makes the thread with it.
-func (r *run) create() error {
-	r.stream.thread = r.id
-	cells, err := r.input()
-	if err != nil {
-		return err
-	}
-	r.view = &view{g: r.g, cells: cells}
-	r.planner.begin(r, r.view, nil)
-	if err := r.planner.first(); err != nil {
-		return err
-	}
-	if r.tasks, err = r.planner.tasks(1); err != nil {
-		return err
-	}
-	r.seq, r.arrived = 1, r.planner.arrived
-	if r.store == nil {
-		return nil
-	}
-	n, err := r.newThread()
-	if err != nil {
-		return err
-	}
-	if err := r.createThread(n); err != nil {
-		return err
-	}
-	return r.takeLease(r.ctx)
-}
-
-// input is the state a run starts from: defaults, replaced by its input.
-func (r *run) input() ([]cell, error) {
-	cells := append([]cell(nil), r.g.initial...)
-	for name, v := range r.opt.Input {
-		i, ok := r.g.channels[name]
-		if !ok {
-			return nil, &UpdateError{Channel: name, Err: errors.New("the input names a channel that does not exist; " + known((&compiler{g: r.g}).channelNames()))}
-		}
-		v, err := r.g.spec.Channels[i].accept(v)
-		if err != nil {
-			return nil, &UpdateError{Channel: name, Err: fmt.Errorf("the input: %w", err)}
-		}
-		cells[i] = cell{value: v, ok: true}
-	}
-	return cells, nil
-}
-
-// newThread is the stored form of the thread's beginning.
-func (r *run) newThread() (state.NewThread, error) {
-	n := state.NewThread{
-		ID: r.id, Workflow: r.g.spec.Name, Version: r.g.spec.Version, Lineage: r.lineage, Meta: r.opt.Meta, Next: stateTasks(r.tasks),
-	}
-	if r.opt.Definition != nil {
-		n.Definition = state.Hash(r.opt.Definition)
-		n.Blobs = [][]byte{r.opt.Definition}
-	}
-	err := r.storedCells(&n)
-	return n, err
 }

@@ -175,11 +175,18 @@ type RunOptions struct {
 	Drain      <-chan struct{}            // closed: stop at the next superstep border
 	OnEvent    func(Event)                // called in order, never concurrently; must not block for long
 	Answers    map[string]json.RawMessage // Resume: by interrupt id; "": the only one that waits
-	// WaitBusy, when set, is called while a resume waits for another worker's
-	// lease to run out, with the time it has still to run; a lease that is
-	// renewed meanwhile has a live owner and is not waited for. nil: BusyError at
-	// once.
+	// Busy says what a resume does while another worker holds the thread; "":
+	// BusyReject.
+	Busy BusyPolicy
+	// WaitBusy is called about once a second while a resume waits for another
+	// worker's lease, with the time it has still to run. Under BusyReject its
+	// being set is what makes a resume wait at all: for a lease that runs out; one
+	// that is renewed meanwhile has a live owner and is not waited for.
 	WaitBusy func(remaining time.Duration)
+	// Queued is set by a worker that resumes a thread because a queue named it,
+	// not because somebody wants it to go on: a thread that has been stopped is
+	// left as it is, see [Graph.Resume].
+	Queued bool
 	// Check hashes what nodes were given before and after them and fails a node
 	// that changed it.
 	Check bool

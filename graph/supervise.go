@@ -16,13 +16,13 @@ type ended struct {
 
 // supervise runs the executor on a goroutine of its own and waits for it, so
 // that a node which ignores the end of its context cannot hold the caller.
-func (r *run) supervise(start func() error) (Result, error) {
+func (r *run) supervise(work func() ended) (Result, error) {
 	back := make(chan ended, 1)
 	if r.unstoppable {
-		r.execute(start, back)
+		r.execute(work, back)
 		return r.close(<-back)
 	}
-	go r.execute(start, back)
+	go r.execute(work, back)
 	var e ended
 	select {
 	case e = <-back:
@@ -33,7 +33,7 @@ func (r *run) supervise(start func() error) (Result, error) {
 }
 
 // execute is the executor. It reports nothing when it was given up.
-func (r *run) execute(start func() error, back chan<- ended) {
+func (r *run) execute(work func() ended, back chan<- ended) {
 	clean := false
 	defer func() {
 		if clean || !r.guard.unwind() {
@@ -43,19 +43,21 @@ func (r *run) execute(start func() error, back chan<- ended) {
 		if s := r.current.Load(); s != nil && len(s.tasks) > 0 {
 			err = &NodeError{Node: s.tasks[0].Node, Step: r.step + 1, Err: errGoexit}
 		}
+		if !r.holds() {
+			back <- r.unbegun(err)
+			return
+		}
 		back <- r.stop(state.StatusFailed, err)
 	}()
-	var e ended
-	if err := start(); err != nil {
-		e = ended{Result{Thread: r.id}, err}
-	} else {
-		e = r.loop()
-	}
+	e := work()
 	clean = true
 	if !errors.Is(e.err, errAbandoned) {
 		back <- e
 	}
 }
+
+// unbegun ends a run that never began to advance its thread.
+func (r *run) unbegun(err error) ended { return ended{Result{Thread: r.id}, err} }
 
 // giveUp waits for the executor after the run's end was asked for. Tasks that
 // still have not returned after the grace are abandoned; when one of them holds
@@ -74,8 +76,8 @@ func (r *run) giveUp(back <-chan ended) ended {
 		if s != nil {
 			s.drainJournals()
 		}
-		if r.view == nil {
-			return ended{Result{Thread: r.id}, context.Cause(r.ctx)}
+		if r.view == nil || !r.holds() {
+			return r.unbegun(context.Cause(r.ctx))
 		}
 		return r.cancelled()
 	}

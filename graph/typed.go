@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"maps"
 	"reflect"
 )
 
@@ -23,19 +24,28 @@ func (t *Typed[S]) Graph() *Graph { return t.graph }
 // Run is [Graph.Run] from an initial state: its fields that are not zero are
 // the input, besides o.Input.
 func (t *Typed[S]) Run(ctx context.Context, initial S, o RunOptions) (ResultOf[S], error) {
+	o.Input = t.input(initial, o.Input)
+	res, err := t.graph.Run(ctx, o)
+	return t.typed(res), err
+}
+
+// input is an initial state's fields that are not zero, under what more is set.
+func (t *Typed[S]) input(initial S, more map[string]any) map[string]any {
 	v := reflect.ValueOf(&initial).Elem()
-	input := make(map[string]any, len(t.layout.fields)+len(o.Input))
+	input := make(map[string]any, len(t.layout.fields)+len(more))
 	for i, f := range t.layout.fields {
 		if field := v.Field(f); !field.IsZero() {
 			input[t.layout.channels[i].Name] = field.Interface()
 		}
 	}
-	for name, value := range o.Input {
-		input[name] = value
-	}
-	o.Input = input
-	res, err := t.graph.Run(ctx, o)
-	return t.typed(res), err
+	maps.Copy(input, more)
+	return input
+}
+
+// Create is [Graph.Create] from an initial state, as Run takes it.
+func (t *Typed[S]) Create(ctx context.Context, initial S, o RunOptions) (thread string, err error) {
+	o.Input = t.input(initial, o.Input)
+	return t.graph.Create(ctx, o)
 }
 
 // Resume is [Graph.Resume].
