@@ -36,6 +36,7 @@ type Dial struct {
 	// ServerName, where the URL is https, is the name that the server's
 	// certificate must be valid for; "": the URL's host.
 	ServerName string
+	CAFile     string // PEM; who may sign that certificate; "": the system's authorities
 }
 
 // Endpoint is the server's address for people and records, without credentials.

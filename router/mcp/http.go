@@ -42,7 +42,11 @@ func newHTTPLink(d *router.Dial, o *Options, stray func()) (*httpLink, *router.C
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.Unmap().IsLinkLocalUnicast() {
 		return nil, notSent(router.Transport, errLinkLocal.Error(), errLinkLocal)
 	}
-	hop := newOrigin(u, d.Headers, o)
+	config, err := certified(u, d)
+	if err != nil {
+		return nil, notSent(router.Transport, err.Error(), err)
+	}
+	hop := newOrigin(u, d.Headers, config, o)
 	// The headers stay with hop, which knows where they may go.
 	tr, err := transport.NewStreamableHTTP(d.URL,
 		transport.WithHTTPBasicClient(&http.Client{Transport: hop, CheckRedirect: hop.redirect}),

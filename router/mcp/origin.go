@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ type origin struct {
 	cut          context.CancelFunc
 }
 
-func newOrigin(u *url.URL, headers map[string]string, o *Options) *origin {
+func newOrigin(u *url.URL, headers map[string]string, config *tls.Config, o *Options) *origin {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, Control: refuseLinkLocal}
 	d := &router.Dial{URL: u.String(), Headers: headers}
 	h := &origin{
@@ -47,6 +48,7 @@ func newOrigin(u *url.URL, headers map[string]string, o *Options) *origin {
 		next: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         dialer.DialContext,
+			TLSClientConfig:     config,
 			ForceAttemptHTTP2:   true,
 			MaxIdleConns:        o.KeepConnections,
 			MaxIdleConnsPerHost: o.KeepConnections,

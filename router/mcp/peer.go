@@ -64,7 +64,7 @@ func (p *peer) serves(s *router.Server) bool {
 }
 
 func sameDial(a, b *router.Dial) bool {
-	return a.Command == b.Command && a.Dir == b.Dir && a.URL == b.URL && slices.Equal(a.Args, b.Args) &&
+	return a.Command == b.Command && a.Dir == b.Dir && a.URL == b.URL && a.ServerName == b.ServerName && a.CAFile == b.CAFile && slices.Equal(a.Args, b.Args) &&
 		maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers)
 }
 
