@@ -18,7 +18,7 @@ import (
 // this file, and of the services there. The files it names are not looked at
 // when it is loaded; relative ones were made relative to the servers file.
 type Consul struct {
-	Address    string // http:// or https://, without a credential
+	Address    string // http://, https:// or unix://, without a credential
 	Token      string // a secret; "": TokenFile's, else none
 	TokenFile  string
 	Datacenter string // "": that of the agent asked
@@ -65,11 +65,11 @@ func (r *reader) consul(n *document.Node) *Consul {
 			has.Fault(fmt.Sprintf("add %s: …, or remove it", pair[1]), "%s is of no use without %s", pair[0], pair[1])
 		}
 	}
-	if strings.HasPrefix(c.Address, "http://") {
+	if strings.HasPrefix(c.Address, "http://") || strings.HasPrefix(c.Address, "unix://") {
 		for _, e := range m.Entries() {
 			switch e.Key {
 			case "ca", "cert", "key", "server_name":
-				e.At.Fault("write https:// in consul, or remove it", "%s means nothing for an address that begins with http://", e.Key)
+				e.At.Fault("write https:// in consul, or remove it", "%s means nothing for an address that does not begin with https://", e.Key)
 			}
 		}
 	}
@@ -93,13 +93,15 @@ func (r *reader) registry(m *document.Mapping) string {
 	switch {
 	case err != nil:
 		n.Fault(like, "this is no URL")
-	case u.Scheme != "http" && u.Scheme != "https":
-		n.Fault(like, "the address of Consul begins with http:// or https://")
-	case u.Hostname() == "":
-		n.Fault(like, "the address of Consul names no host")
+	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "unix":
+		n.Fault(like, "the address of Consul begins with http://, https:// or unix://")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		n.Fault("write token: ${CONSUL_HTTP_TOKEN} beside it, and datacenter: where that is meant",
 			"the address of Consul is a scheme, a host and a port: addresses are shown, and what stands here may be a credential")
+	case u.Scheme == "unix" && (u.Host != "" || u.Path == ""):
+		n.Fault("such as unix:///run/consul.sock", "the address of Consul names no socket")
+	case u.Scheme != "unix" && u.Hostname() == "":
+		n.Fault(like, "the address of Consul names no host")
 	}
 	return raw
 }

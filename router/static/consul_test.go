@@ -93,6 +93,9 @@ discovery:
 	if diff := cmp.Diff(want, c.Consul, templates, samePrefix); diff != "" {
 		t.Errorf("consul (-want +got):\n%s", diff)
 	}
+	if c := parse(t, "discovery: {consul: \"unix:///run/consul.sock\"}\n", nil); c.Consul.Address != "unix:///run/consul.sock" {
+		t.Errorf("socket %q", c.Consul.Address)
+	}
 	file := parse(t, "discovery: {consul: \"http://h:1\", token_file: secrets/token}\n", nil)
 	if file.Consul.TokenFile != "/etc/junction/secrets/token" || file.Consul.Token != "" {
 		t.Errorf("token file %q", file.Consul.TokenFile)
@@ -116,8 +119,9 @@ func TestFaultsOfTheRegistryNamePlaceAndRemedy(t *testing.T) {
 		{"misspelt address", "discovery: {consull: \"http://h\"}\n", `1:13: unknown key "consull" (did you mean "consul"?)`},
 		{"misspelt key", registry("tokenfile: x"), `3:3: unknown key "tokenfile" (did you mean "token_file"?)`},
 		{"address without scheme", "discovery: {consul: \"127.0.0.1:8500\"}\n", "1:21: this is no URL (such as http://127.0.0.1:8500)"},
-		{"other scheme", "discovery: {consul: \"redis://h\"}\n", "1:21: the address of Consul begins with http:// or https://"},
+		{"other scheme", "discovery: {consul: \"redis://h\"}\n", "1:21: the address of Consul begins with http://, https:// or unix://"},
 		{"no host", "discovery: {consul: \"http://:8500\"}\n", "1:21: the address of Consul names no host"},
+		{"no socket", "discovery: {consul: \"unix://run/consul.sock\"}\n", "1:21: the address of Consul names no socket (such as unix:///run/consul.sock)"},
 		{"token in the query", "discovery: {consul: \"http://h:8500/?token=x\"}\n", "1:21: the address of Consul is a scheme, a host and a port: addresses are shown, and what stands here may be a credential (write token: ${CONSUL_HTTP_TOKEN} beside it"},
 		{"password", "discovery: {consul: \"http://:x@h:8500\"}\n", "1:21: the address of Consul is a scheme, a host and a port"},
 		{"unset token", registry("token: ${TOKEN}"), "3:10: environment variable TOKEN is not set"},
@@ -126,8 +130,8 @@ func TestFaultsOfTheRegistryNamePlaceAndRemedy(t *testing.T) {
 		{"two tokens", registry("token: a\ntoken_file: b"), "4:15: the token stands here or in a file, not both (remove one of them)"},
 		{"certificate without key", "discovery: {consul: \"https://h\", cert: c.pem}\n", "1:40: cert is of no use without key (add key: …, or remove it)"},
 		{"key without certificate", "discovery: {consul: \"https://h\", key: k.pem}\n", "1:39: key is of no use without cert"},
-		{"authority without TLS", registry("ca: ca.pem"), "3:3: ca means nothing for an address that begins with http:// (write https:// in consul, or remove it)"},
-		{"name without TLS", registry("server_name: x"), "3:3: server_name means nothing for an address that begins with http://"},
+		{"authority without TLS", registry("ca: ca.pem"), "3:3: ca means nothing for an address that does not begin with https:// (write https:// in consul, or remove it)"},
+		{"name without TLS", registry("server_name: x"), "3:3: server_name means nothing for an address that does not begin with https://"},
 		{"trust in quotes", registry(`trust: "yes"`), "3:10: true or false is expected here, not text"},
 		{"services as a list", registry("services: [a]"), "3:13: a mapping is expected here, not a list"},
 		{"name of a service", registry("services: {a b: {}}"), `3:14: "a b" cannot name a service`},
