@@ -188,6 +188,15 @@ func (l *Ledger) claim(ctx context.Context, key string) (free func(), err error)
 	}
 }
 
+// Check says why the ledger cannot be read. It changes nothing.
+func (l *Ledger) Check(ctx context.Context) error {
+	var n int
+	if err := l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM publication LIMIT 1)").Scan(&n); err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	return nil
+}
+
 // Executions tells how often each key was executed, which is once, and all
 // keys together.
 func (l *Ledger) Executions(ctx context.Context) (_ Executions, err error) {

@@ -55,6 +55,22 @@ func (f *faults) strike(ctx context.Context, tool string) error {
 	return nil
 }
 
+// probed does to a look at the capability what the flags say. Only --hang and
+// --fail-health reach it: a server that is slow, or fails some of its calls, is
+// not known to be ill before calls have met it.
+func (f *faults) probed(probe func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		switch {
+		case f.o.FailHealth:
+			return errTold
+		case f.o.Hang:
+			<-ctx.Done()
+			return fmt.Errorf("this server was told to hang: %w", ctx.Err())
+		}
+		return probe(ctx)
+	}
+}
+
 // begin numbers a call, draws its luck and notes it down.
 func (f *faults) begin(tool string) (n int, fails bool, err error) {
 	f.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -13,8 +14,8 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// shutdown bounds how long calls in flight may go on when the server ends.
-const shutdown = 2 * time.Second
+// leaving bounds how long taking the server out of the registry may take.
+const leaving = 3 * time.Second
 
 // Main serves what the flags say until ctx ends or the input is closed, and
 // returns the exit code: 0 done, 1 failed, 2 wrong flags.
@@ -41,7 +42,7 @@ func serve(ctx context.Context, o Options, stdin io.Reader, stdout, stderr io.Wr
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if o.HTTP != "" {
-		return serveHTTP(ctx, s, o.HTTP, stderr)
+		return serveHTTP(ctx, s, stderr)
 	}
 	stdio := mcpserver.NewStdioServer(s.mcp)
 	stdio.SetErrorLogger(log.New(stderr, "", 0))
@@ -53,35 +54,68 @@ func serve(ctx context.Context, o Options, stdin io.Reader, stdout, stderr io.Wr
 	return err
 }
 
-// serveHTTP serves at addr and says on stderr where that is, for addr may end
-// in port 0.
-func serveHTTP(ctx context.Context, s *Server, addr string, stderr io.Writer) error {
+// serveHTTP serves where the flags say and tells on stderr where that is, for the
+// address may end in port 0. Others learn of it once it listens, and that it goes
+// before it does not: then calls in flight may end.
+func serveHTTP(ctx context.Context, s *Server, stderr io.Writer) error {
 	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", addr)
+	listener, err := lc.Listen(ctx, "tcp", s.o.HTTP)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcpserver.NewStreamableHTTPServer(s.mcp))
-	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	web := s.web()
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
-	if _, err := fmt.Fprintf(stderr, "serving %s at http://%s/mcp\n", s.name, listener.Addr()); err != nil {
-		return errors.Join(err, web.Close(), <-served)
+	leave, err := s.register(ctx, listener.Addr(), slog.New(slog.NewTextHandler(stderr, nil)))
+	if err == nil {
+		_, err = fmt.Fprintf(stderr, "serving %s at http://%s/mcp\n", s.name, listener.Addr())
+	}
+	if err != nil {
+		return errors.Join(err, web.Close(), ended(<-served))
 	}
 	select {
-	case err := <-served:
-		return err
+	case err = <-served: // it broke: whoever would still come is sent elsewhere
+		return errors.Join(err, within(ctx, leaving, leave))
 	case <-ctx.Done():
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
-	defer cancel()
-	err = web.Shutdown(ending)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = web.Close() // calls that hang are cut
+	err = within(ctx, leaving, leave)
+	down := within(ctx, s.o.Grace, web.Shutdown)
+	if errors.Is(down, context.DeadlineExceeded) {
+		down = web.Close() // calls that hang are cut
 	}
-	if serr := <-served; !errors.Is(serr, http.ErrServerClosed) {
-		err = errors.Join(err, serr)
+	return errors.Join(err, down, ended(<-served))
+}
+
+// web is the HTTP server. A stream that only listens has no end of its own: it
+// ends when the server is told to.
+func (s *Server) web() *http.Server {
+	ending, end := context.WithCancel(context.Background())
+	endpoint := mcpserver.NewStreamableHTTPServer(s.mcp)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", endpoint)
+	mux.HandleFunc("GET /mcp", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(ending, cancel)()
+		endpoint.ServeHTTP(w, r.WithContext(ctx))
+	})
+	mux.Handle("GET "+healthPath, s.health)
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	web.RegisterOnShutdown(end)
+	return web
+}
+
+// within runs what must end although ctx has.
+func within(ctx context.Context, d time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+	defer cancel()
+	return f(ctx)
+}
+
+// ended is the error of a server that was closed, which is none.
+func ended(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
 	}
 	return err
 }

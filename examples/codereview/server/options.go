@@ -30,13 +30,17 @@ type Options struct {
 	Capacity int            `help:"Number of calls worked on at once, which the server declares." default:"64"`
 	Dir      string         `help:"Directory that relative paths are taken from." default:"." placeholder:"DIR"`
 	Ledger   string         `help:"File of the ledger." default:".junction/published.db" placeholder:"FILE"`
+	Grace    time.Duration  `help:"How long calls in flight may go on when the server is told to stop, over HTTP." default:"10s"`
 	Calls    string         `help:"Append one line to this file for every call that begins." placeholder:"FILE"`
 
-	Slow     time.Duration `help:"Wait this long before each call." placeholder:"DURATION" group:"For trying failover"`
-	Fail     Failures      `help:"Fail calls with an internal error: the first N of them, or with a RATE such as 0.25." placeholder:"N|RATE" group:"For trying failover"`
-	Hang     bool          `help:"Never answer a call." group:"For trying failover"`
-	DieAfter int           `help:"End the process in the middle of call N+1." placeholder:"N" default:"-1" group:"For trying failover"`
-	Seed     uint64        `help:"Seed of --fail RATE." default:"1" group:"For trying failover"`
+	Fleet fleet `embed:"" group:"As part of a fleet"`
+
+	Slow       time.Duration `help:"Wait this long before each call." placeholder:"DURATION" group:"For trying failover"`
+	Fail       Failures      `help:"Fail calls with an internal error: the first N of them, or with a RATE such as 0.25." placeholder:"N|RATE" group:"For trying failover"`
+	Hang       bool          `help:"Never answer a call." group:"For trying failover"`
+	DieAfter   int           `help:"End the process in the middle of call N+1." placeholder:"N" default:"-1" group:"For trying failover"`
+	FailHealth bool          `help:"Say at /mcp/health that the capability does not work." group:"For trying failover"`
+	Seed       uint64        `help:"Seed of --fail RATE." default:"1" group:"For trying failover"`
 }
 
 // Failures says which calls fail: the first Count, or each with a probability.
@@ -90,6 +94,9 @@ func parse(args []string, help io.Writer) (o Options, err error) {
 	}
 	if o.Capacity < 1 || o.Capacity > maxCapacity {
 		return o, fmt.Errorf("--capacity %d: from 1 to %d calls can be worked on at once", o.Capacity, maxCapacity)
+	}
+	if err := o.Fleet.check(o); err != nil {
+		return o, err
 	}
 	return o, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -16,6 +17,8 @@ import (
 	"junction/examples/codereview/reviewer"
 	"junction/examples/codereview/rustreview"
 	"junction/examples/codereview/secrets"
+	"junction/router"
+	"junction/state"
 )
 
 // version of the example servers, as they tell it.
@@ -24,30 +27,35 @@ const version = "0.1.0"
 // routingKey is the extension under which a server declares how to route to it.
 const routingKey = "dev.junction/routing"
 
+// ledgerKeeps is how long a ledger says it keeps keys. This one removes none.
+const ledgerKeeps = 720 * time.Hour
+
 // Server is one MCP server. Close removes what its tools keep.
 type Server struct {
+	o      Options
 	name   string
 	mcp    *mcpserver.MCPServer
 	faults *faults
-	close  []func() error
+	offer  router.Offer
+	health *health
+	close  []func() error // in this order
 }
 
 // New builds a server; a reviewer whose tool this machine lacks is an error.
 func New(o Options) (*Server, error) {
-	s := &Server{name: o.Name, faults: newFaults(o)}
+	s := &Server{o: o, name: o.Name, faults: newFaults(o)}
 	if s.name == "" {
 		s.name = "review-" + o.Reviewer
 	}
-	tools, capability, attributes, err := s.tools(o)
+	tools, probe, err := s.tools(o)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	routing := map[string]any{"max_concurrent_requests": o.Capacity}
-	if capability != "" {
-		routing["capability"] = capability
-	}
-	if len(attributes) > 0 {
-		routing["attributes"] = attributes
+	s.health = newHealth(s.offer.Capability, s.faults.probed(probe))
+	s.close = append([]func() error{s.health.close}, s.close...)
+	routing := map[string]any{"max_concurrent_requests": o.Capacity, "capability": s.offer.Capability}
+	if len(s.offer.Attributes) > 0 {
+		routing["attributes"] = s.offer.Attributes
 	}
 	if o.Latency > 0 {
 		routing["latency_p95_ms"] = o.Latency.Milliseconds()
@@ -73,26 +81,35 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// tools returns a server's tools and what it declares of them. A ledger
-// declares no capability: what it does is no routing choice of its own making.
-func (s *Server) tools(o Options) (tools []mcpserver.ServerTool, capability string, attributes map[string][]string, err error) {
+// tools returns a server's tools and the probe of its capability, and says what
+// it offers.
+func (s *Server) tools(o Options) ([]mcpserver.ServerTool, func(context.Context) error, error) {
 	switch o.Reviewer {
 	case "diff":
-		return []mcpserver.ServerTool{diffTool(o)}, "diff", nil, nil
+		s.offer = router.Offer{Capability: "diff", Tool: "diff", Effect: state.Safe}
+		return []mcpserver.ServerTool{diffTool(o)}, probeDiff, nil
 	case "report":
-		return []mcpserver.ServerTool{reportTool()}, "report", nil, nil
+		s.offer = router.Offer{Capability: "report", Tool: "render", Effect: state.Safe}
+		return []mcpserver.ServerTool{reportTool()}, probeReport, nil
 	case "ledger":
 		l := &lazyLedger{path: resolve(o.Dir, o.Ledger)}
 		s.close = append(s.close, l.close)
-		return []mcpserver.ServerTool{publishTool(o, l), executionsTool(l)}, "publish", nil, nil
+		s.offer = router.Offer{
+			Capability: "publish", Tool: "publish", Effect: state.Conditional, Key: "idempotencyKey",
+			Ledger: router.Ledger{Name: o.Fleet.LedgerName, Keeps: ledgerKeeps},
+		}
+		return []mcpserver.ServerTool{publishTool(o, l), executionsTool(l)}, l.probe, nil
 	}
 	v, err := newReviewer(o)
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
 	s.close = append(s.close, v.Close)
-	attributes = map[string][]string{"language": v.Languages(), "review_depth": {string(o.Depth)}}
-	return []mcpserver.ServerTool{reviewTool(o, v)}, "code-review", attributes, nil
+	s.offer = router.Offer{
+		Capability: "code-review", Tool: "review", Effect: state.Safe,
+		Attributes: map[string][]string{"language": v.Languages(), "review_depth": {string(o.Depth)}},
+	}
+	return []mcpserver.ServerTool{reviewTool(o, v)}, probeReview(v), nil
 }
 
 func newReviewer(o Options) (reviewer.Reviewer, error) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -143,6 +146,21 @@ func (l *lazyLedger) open(ctx context.Context) (*ledger.Ledger, error) {
 	}
 	l.ledger = opened
 	return opened, nil
+}
+
+// room says why a ledger cannot be made at the path.
+func (l *lazyLedger) room() error {
+	for dir := filepath.Dir(l.path); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && info.IsDir():
+			return nil
+		case err == nil:
+			return fmt.Errorf("ledger %s: %s is no directory; choose another place with --ledger", l.path, dir)
+		case !errors.Is(err, os.ErrNotExist) || dir == filepath.Dir(dir):
+			return fmt.Errorf("ledger %s: %w", l.path, err)
+		}
+	}
 }
 
 func (l *lazyLedger) close() error {
