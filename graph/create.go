@@ -38,6 +38,16 @@ func (g *Graph) Create(ctx context.Context, o RunOptions) (thread string, err er
 	return res.Thread, nil
 }
 
+// NewThreadID returns an id that no other thread has, for callers that must know
+// it before the thread is made. Ids made later sort later.
+func NewThreadID() (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("new thread id: %w", err)
+	}
+	return id.String(), nil
+}
+
 // newThreadRun is a run with the identity of a new thread.
 func (g *Graph) newThreadRun(ctx context.Context, verb string, o RunOptions) (*run, error) {
 	switch {
@@ -51,11 +61,11 @@ func (g *Graph) newThreadRun(ctx context.Context, verb string, o RunOptions) (*r
 	}
 	r := g.newRun(ctx, o)
 	if r.id == "" {
-		id, err := uuid.NewV7()
+		id, err := NewThreadID()
 		if err != nil {
-			return nil, fmt.Errorf("new thread id: %w", err)
+			return nil, err
 		}
-		r.id = id.String()
+		r.id = id
 	}
 	r.stream.thread, r.lineage = r.id, r.id
 	if r.store != nil {

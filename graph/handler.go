@@ -46,7 +46,7 @@ func (t *task) final(err error) bool {
 	var journal *state.JournalError
 	return !errors.Is(err, errAbandoned) && t.classify(err) == failed &&
 		!errors.As(err, &update) && !errors.As(err, &mutation) && !errors.As(err, &journal) &&
-		!lost(err) && !nondeterministic(err) && !t.undecided(err)
+		!breaks(err) && !nondeterministic(err) && !t.undecided(err)
 }
 
 // undecided reports whether a hop of the node may have taken effect and nobody
@@ -66,7 +66,15 @@ func (t *task) undecided(err error) bool {
 	return t.journal != nil && t.journal.Undecided()
 }
 
-func lost(err error) bool { return errors.Is(err, state.ErrLeaseLost) }
+// lost reports that the run has no right to advance the thread any more, or that
+// there is none to advance.
+func lost(err error) bool {
+	return errors.Is(err, state.ErrLeaseLost) || errors.Is(err, state.ErrVanished) || errors.Is(err, state.ErrRegressed)
+}
+
+// breaks reports an error that ends the run rather than the node it came from:
+// what the node was to do is still to be done, by whoever resumes the thread.
+func breaks(err error) bool { return lost(err) || errors.Is(err, state.ErrUnavailable) }
 
 func nondeterministic(err error) bool {
 	var n *state.NondeterminismError

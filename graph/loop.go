@@ -55,7 +55,7 @@ func (r *run) assess(s *superstep) (ended, bool) {
 	}
 	switch {
 	case s.broken != nil:
-		return r.broken(s.broken), true
+		return r.brokenOff(s), true
 	case s.failed != nil:
 		return r.stop(state.StatusFailed, s.failed.err), true
 	case r.ctx.Err() != nil:
@@ -146,6 +146,22 @@ func (r *run) completed() ended {
 
 // broken ends a run that could not go on, or whose end could not be recorded.
 func (r *run) broken(err error) ended { return ended{r.result(state.StatusRunning), err} }
+
+// brokenOff ends a run whose store failed within a superstep. What hops came to
+// and could not be stored is worth another try: the store may be back by now,
+// and an outcome that is lost has to be asked for.
+func (r *run) brokenOff(s *superstep) ended {
+	err := s.broken
+	if r.store == nil || lost(err) || lost(context.Cause(r.ctx)) {
+		return r.broken(err)
+	}
+	if records := s.waitingRecords(); len(records) > 0 {
+		if e := (hopStore{r.store, r}).PutRecords(r.keep, state.Lease{}, records); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	return r.broken(err)
+}
 
 // cancelled records that the run was cut. When it was the lease that ended it,
 // nothing can be recorded and that is the error.

@@ -56,11 +56,13 @@ func (r *run) reopen() error {
 	if err := r.g.fits(t); err != nil {
 		return err
 	}
-	if r.opt.Queued && t.Cancel {
+	switch {
+	case r.opt.Queued && (t.Status == state.StatusFailed || t.Status == state.StatusCancelled):
+		return fmt.Errorf("thread %s is %s: %w", r.id, t.Status, ErrStopped)
+	case r.opt.Queued && t.Cancel:
 		// Taking the lease would clear the request, which a dead holder never saw.
 		return fmt.Errorf("thread %s: %w", r.id, ErrCancelRequested)
-	}
-	if !r.opt.Queued {
+	case !r.opt.Queued:
 		if err := storeAnswers(r.ctx, r.store, r.id, r.opt.Answers); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ const (
 // again decides whether a node that failed its nth attempt is run once more.
 func (t *task) again(n int, err error) bool {
 	r := t.spec.Retry
-	if r == nil || t.classify(err) != failed || lost(err) || nondeterministic(err) || t.run.drain.begun() {
+	if r == nil || t.classify(err) != failed || breaks(err) || nondeterministic(err) || t.run.drain.begun() {
 		return false
 	}
 	var mutation *MutationError

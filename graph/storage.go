@@ -75,7 +75,9 @@ func (r *run) cause(err error) error {
 // settledError tells the store's decisions from trouble that may pass.
 func settledError(err error) bool {
 	for _, e := range []error{state.ErrNotFound, state.ErrExists, state.ErrConflict, state.ErrLeaseLost, state.ErrBusy,
-		state.ErrAnswered, state.ErrNewer, state.ErrCorrupt, context.Canceled, context.DeadlineExceeded} {
+		state.ErrAnswered, state.ErrNewer, state.ErrCorrupt, state.ErrVanished, state.ErrRegressed,
+		// A backend that says so has tried for as long as it may.
+		state.ErrUnavailable, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -171,7 +171,7 @@ func (s *superstep) end(t *task) {
 		t.held = last && !s.blocked || s.r.store == nil
 	case failed:
 		s.blocked = true
-		if lost(t.err) {
+		if breaks(t.err) {
 			s.broken = errors.Join(s.broken, t.err)
 		}
 		if s.failed == nil {
