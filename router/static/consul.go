@@ -48,12 +48,12 @@ func (r *reader) consul(n *document.Node) *Consul {
 	c := &Consul{
 		Address:    r.registry(m),
 		Token:      r.token(m.Get("token")),
-		TokenFile:  r.file(m.Get("token_file")),
+		TokenFile:  r.file(r.word(m.Get("token_file"))),
 		Datacenter: r.word(m.Get("datacenter")),
-		CAFile:     r.file(m.Get("ca")),
-		CertFile:   r.file(m.Get("cert")),
-		KeyFile:    r.file(m.Get("key")),
-		ServerName: r.certified(m.Get("server_name")),
+		CAFile:     r.file(r.word(m.Get("ca"))),
+		CertFile:   r.file(r.word(m.Get("cert"))),
+		KeyFile:    r.file(r.word(m.Get("key"))),
+		ServerName: certified(m.Get("server_name"), r.word(m.Get("server_name"))),
 		Tag:        r.word(m.Get("tag")),
 		Trust:      m.Get("trust").Bool(),
 	}
@@ -65,13 +65,8 @@ func (r *reader) consul(n *document.Node) *Consul {
 			has.Fault(fmt.Sprintf("add %s: …, or remove it", pair[1]), "%s is of no use without %s", pair[0], pair[1])
 		}
 	}
-	if strings.HasPrefix(c.Address, "http://") || strings.HasPrefix(c.Address, "unix://") {
-		for _, e := range m.Entries() {
-			switch e.Key {
-			case "ca", "cert", "key", "server_name":
-				e.At.Fault("write https:// in consul, or remove it", "%s means nothing for an address that does not begin with https://", e.Key)
-			}
-		}
+	if u, err := url.Parse(c.Address); err == nil && (u.Scheme == "http" || u.Scheme == "unix") {
+		uncertified(m, "consul", "ca", "cert", "key", "server_name")
 	}
 	c.Services = r.services(m.Get("services"))
 	return c
@@ -129,6 +124,15 @@ func (r *reader) word(n *document.Node) string {
 	return text
 }
 
+// literal reads text in which variables do not expand.
+func (r *reader) literal(n *document.Node) string {
+	text := r.text(n)
+	if strings.Contains(text, "${") {
+		n.Fault("write it out; a relative path is relative to this file", "variables do not expand in %s", n.Path[strings.LastIndexByte(n.Path, '.')+1:])
+	}
+	return text
+}
+
 // token reads a secret that goes into a header.
 func (r *reader) token(n *document.Node) string {
 	text := r.word(n)
@@ -138,19 +142,17 @@ func (r *reader) token(n *document.Node) string {
 	return text
 }
 
-// file reads a path; a relative one is relative to the servers file.
-func (r *reader) file(n *document.Node) string {
-	path := r.word(n)
+// file makes a relative path relative to the servers file; "" stays.
+func (r *reader) file(path string) string {
 	if path != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(r.dir, filepath.FromSlash(path))
 	}
 	return path
 }
 
-// certified reads a name that a certificate can be valid for: of a host, or an
-// address.
-func (r *reader) certified(n *document.Node) string {
-	name := r.word(n)
+// certified checks that n's text can be what a certificate is valid for: a
+// host's name or an address.
+func certified(n *document.Node, name string) string {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return name
 	}

@@ -21,6 +21,8 @@
 //	  billing:
 //	    url: https://billing.example/mcp
 //	    headers: {Authorization: "Bearer ${BILLING_TOKEN}"}
+//	    ca: tls/ca.pem                   # who signs its certificate, unless the system knows
+//	    server_name: billing.example     # that its certificate is for, unless the url's host
 //	    trust: true                      # its own effect hints count
 //	    latency_p95: 850ms               # declared; measurements override it
 //	    max_concurrent: 120              # a call beyond goes elsewhere or waits
@@ -83,18 +85,17 @@
 //
 // Whoever can register a service chooses where calls to it go, so headers need
 // addresses or server_name, or both, and an instance gets them when it fits one
-// of them. A range of all addresses is a fault. server_name also is what every
-// https instance of the service must show; ca names the PEM file of who signs
-// for it, where that is none of the system's authorities.
+// of them. A range of all addresses is a fault. server_name and ca are as those
+// of a server.
 //
 // A later version of this section needs a restart: Refresh says so.
 //
 // # Variables
 //
-// ${NAME} and ${NAME:-default} expand in store, command, args, env, url, headers,
-// and in discovery but for the offers in it, and nowhere else; $${ is a literal ${. An unset variable without
-// default is a fault. What variables held is in no fault and in no String:
-// messages quote keys and names only.
+// ${NAME} and ${NAME:-default} expand in store, command, args, env, url, headers
+// and discovery (but for the offers in it), and nowhere else; $${ is a literal
+// ${. An unset variable without default is a fault. What variables held is in no
+// fault and in no String: messages quote keys and names only.
 //
 // # Invariants
 //

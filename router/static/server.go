@@ -17,7 +17,7 @@ import (
 // Keys of a server. What MCP clients' own files say besides (type, disabled) is
 // read as they mean it.
 var serverKeys = []string{
-	"type", "disabled", "command", "args", "env", "cwd", "url", "headers",
+	"type", "disabled", "command", "args", "env", "cwd", "url", "headers", "server_name", "ca",
 	"offers", "trust", "latency_p95", "max_concurrent", "weight",
 }
 
@@ -87,7 +87,7 @@ func (r *reader) dial(m *document.Mapping) router.Dial {
 	}
 	misplaced(m, stdio)
 	if !stdio {
-		return router.Dial{URL: r.address(address), Headers: r.expandedMap(m.Get("headers"), checkHeader)}
+		return r.remote(m, address)
 	}
 	d := router.Dial{
 		Command: r.command(command),
@@ -98,16 +98,39 @@ func (r *reader) dial(m *document.Mapping) router.Dial {
 		arg, _ := r.expanded(n)
 		d.Args = append(d.Args, arg)
 	}
-	if n := m.Get("cwd"); n != nil {
-		d.Dir = r.text(n)
-		if strings.Contains(d.Dir, "${") {
-			n.Fault("write the directory out; a relative one is relative to this file", "variables do not expand in cwd")
-		}
-		if !filepath.IsAbs(d.Dir) {
-			d.Dir = filepath.Join(r.dir, d.Dir)
-		}
+	if dir := r.literal(m.Get("cwd")); dir != "" {
+		d.Dir = r.file(dir)
 	}
 	return d
+}
+
+// remote reads how a server with a URL is reached.
+func (r *reader) remote(m *document.Mapping, address *document.Node) router.Dial {
+	d := router.Dial{
+		URL:        r.address(address),
+		Headers:    r.expandedMap(m.Get("headers"), checkHeader),
+		ServerName: certified(m.Get("server_name"), r.literal(m.Get("server_name"))),
+		CAFile:     r.file(r.literal(m.Get("ca"))),
+	}
+	for _, n := range []*document.Node{m.Get("server_name"), m.Get("ca")} {
+		if n != nil && n.Kind == document.Text {
+			n.Word() // empty, it would say nothing
+		}
+	}
+	if strings.HasPrefix(strings.ToLower(d.URL), "http://") {
+		uncertified(m, "url", "server_name", "ca")
+	}
+	return d
+}
+
+// uncertified reports keys that are about a certificate, where the address has none.
+func uncertified(m *document.Mapping, address string, about ...string) {
+	for _, e := range m.Entries() {
+		if slices.Contains(about, e.Key) {
+			e.At.Fault(fmt.Sprintf("write https:// in %s, or remove it", address),
+				"%s means nothing for an address that does not begin with https://", e.Key)
+		}
+	}
 }
 
 // unreachable reports that there is neither command nor url, unless a misspelt
@@ -128,7 +151,7 @@ func misplaced(m *document.Mapping, stdio bool) {
 	}
 	wrong, has := []string{"args", "env", "cwd"}, "a url"
 	if stdio {
-		wrong, has = []string{"headers"}, "a command"
+		wrong, has = []string{"headers", "server_name", "ca"}, "a command"
 	}
 	for _, e := range m.Entries() {
 		if slices.Contains(wrong, e.Key) {

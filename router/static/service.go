@@ -31,8 +31,8 @@ func (r *reader) service(e document.Entry) router.Service {
 		LatencyP95:    m.Get("latency_p95").Duration(),
 		MaxConcurrent: int(m.Get("max_concurrent").Int(1, maxConcurrent)),
 		Headers:       r.expandedMap(m.Get("headers"), checkHeader),
-		ServerName:    r.certified(m.Get("server_name")),
-		CAFile:        r.file(m.Get("ca")),
+		ServerName:    certified(m.Get("server_name"), r.word(m.Get("server_name"))),
+		CAFile:        r.file(r.word(m.Get("ca"))),
 	}
 	// Each instance has a ledger of its own, whose name only its registration tells.
 	who := claimant{name: "service " + e.Key, ledger: func(*document.Node) string { return "" }}

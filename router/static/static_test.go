@@ -75,6 +75,8 @@ mcpServers:
   billing:
     url: https://billing.internal/mcp
     headers: {Authorization: "Bearer ${TOKEN}"}
+    server_name: billing.example
+    ca: tls/ca.pem
     offers:
       - capability: charge
         tool: charge
@@ -89,7 +91,10 @@ capabilities:
 
 	want := []*router.Server{{
 		ID: "billing", Name: "billing", Source: "file",
-		Dial: router.Dial{URL: "https://billing.internal/mcp", Headers: map[string]string{"Authorization": "Bearer s3cret"}},
+		Dial: router.Dial{
+			URL: "https://billing.internal/mcp", Headers: map[string]string{"Authorization": "Bearer s3cret"},
+			ServerName: "billing.example", CAFile: "/etc/junction/tls/ca.pem",
+		},
 		Offers: []router.Offer{{
 			Capability: "charge", Tool: "charge", Effect: state.Conditional, Key: "_meta.idempotencyKey",
 			Ledger: router.Ledger{Name: "billing", Keeps: 48 * time.Hour},
