@@ -124,15 +124,6 @@ func (r *reader) word(n *document.Node) string {
 	return text
 }
 
-// literal reads text in which variables do not expand.
-func (r *reader) literal(n *document.Node) string {
-	text := r.text(n)
-	if strings.Contains(text, "${") {
-		n.Fault("write it out; a relative path is relative to this file", "variables do not expand in %s", n.Path[strings.LastIndexByte(n.Path, '.')+1:])
-	}
-	return text
-}
-
 // token reads a secret that goes into a header.
 func (r *reader) token(n *document.Node) string {
 	text := r.word(n)

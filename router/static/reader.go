@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 
 	"junction/router"
 	"junction/state/document"
@@ -47,6 +48,15 @@ func (r *reader) text(n *document.Node) string {
 		return ""
 	}
 	return n.Text()
+}
+
+// literal reads text in which variables do not expand.
+func (r *reader) literal(n *document.Node) string {
+	text := r.text(n)
+	if strings.Contains(text, "${") {
+		n.Fault("write it out; a relative path is relative to this file", "variables do not expand in %s", n.Path[strings.LastIndexByte(n.Path, '.')+1:])
+	}
+	return text
 }
 
 // expanded returns a node's text with its environment variables replaced, and
