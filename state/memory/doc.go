@@ -9,4 +9,7 @@
 // held while another thread's operation runs. Values are copied when they come
 // in and when they go out. Checkpoints share what they did not change: a
 // commit costs what it adds, plus one reference per channel.
+//
+// The [state.Queue] is a heap by due time under a mutex of its own. A turn that
+// is over stays its claimant's until somebody else is given the thread.
 package memory

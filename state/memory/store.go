@@ -25,6 +25,8 @@ type Store struct {
 
 	mu      sync.RWMutex
 	threads map[string]*thread
+
+	queue *queue
 }
 
 var _ state.Store = (*Store)(nil)
@@ -83,7 +85,7 @@ type entry struct {
 
 // New returns an empty store.
 func New(o *Options) *Store {
-	s := &Store{now: time.Now, threads: make(map[string]*thread)}
+	s := &Store{now: time.Now, threads: make(map[string]*thread), queue: newQueue()}
 	if o != nil && o.Now != nil {
 		s.now = o.Now
 	}
@@ -95,6 +97,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.threads)
+	s.queue.clear()
 	return nil
 }
 
