@@ -1,16 +1,13 @@
 package expr_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"junction/state/expr"
-	"junction/state/value"
 )
 
 type obj = map[string]any
@@ -245,63 +242,6 @@ func TestWhatTheLanguageDoesNotHaveIsRefusedWhenCompiled(t *testing.T) {
 	}
 }
 
-func TestEvaluationIsBounded(t *testing.T) {
-	wide := make([]any, 400)
-	for i := range wide {
-		wide[i] = int64(i)
-	}
-	double := "let a0 = ['0123456789']; "
-	for i := 1; i < 60; i++ {
-		double += fmt.Sprintf("let a%d = [a%d, a%d]; ", i, i-1, i-1)
-	}
-	cases := []struct{ name, text, want string }{
-		{"nested sums", "sum(w, {let a = #; sum(w, {let b = #; sum(w, {a + b + #})})})", "more than 1000000 steps"},
-		{"range", "1..1000000000", "more than 1000000 items"},
-		{"range over all integers", "(-9223372036854775807 - 1)..9223372036854775807", "more than 1000000 items"},
-		{"pattern over large text", "repeat('a', 4000000) matches '(a?){20}b'", "more than 1000000 steps"},
-		{"repeat", "repeat('x', 9223372036854775807)", "64 MiB"},
-		{"replace", "replace(repeat('x', 100000), 'x', repeat('y', 100000))", "64 MiB"},
-		{"concatenation", "reduce(1..100, {#acc + #acc}, 'x')", "64 MiB"},
-		{"sharing multiplies", double + "a59", "steps"},
-		{"sharing multiplies in toJSON", double + "toJSON(a59)", "steps"},
-		{"sharing multiplies in uniq", double + "uniq(a59)", "steps"},
-		{"sharing multiplies in a comparison", double + "a59 == [a58, a58]", "steps"},
-		{"sharing multiplies in flatten", double + "flatten(a59)", "steps"},
-		{"large text many times", "map(1..1000, repeat('x', 100000))", "64 MiB"},
-		{"large text shared", "let s = repeat('x', 1000000); map(1..100, s)", "64 MiB"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			tpl, err := expr.Compile("${"+c.text+"}", "w")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v, err := tpl.Eval(t.Context(), obj{"w": wide}); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("value of type %T, error %v; want an error with %q", v, err, c.want)
-			}
-		})
-	}
-	nest, err := expr.Compile("${reduce(1..2000, {[#acc]}, 1)}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := nest.Eval(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "deep") {
-		t.Errorf("a result nested 2,000 deep: error %v", err)
-	}
-}
-
-func TestEvaluationEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	tpl, err := expr.Compile("${sum(1..100000)}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tpl.Eval(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want context.Canceled", err)
-	}
-}
-
 func TestResultsAreNeverEvaluatedAgainAndShareNothing(t *testing.T) {
 	hostile := obj{"s": "${1 + 1}", "l": []any{"${2}"}}
 	tpl, err := expr.CompileValue(obj{"a": "${x}", "b": "got ${x.s}", "${c}": "$${d}"}, "x")
@@ -378,73 +318,4 @@ func TestTypes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzCompile(f *testing.F) {
-	for _, s := range []string{
-		"${count(findings, .severity == \"high\") > 0}", "a ${n} $${x} ${map[repo]}", "${let x = 1; x}", "${files?.[0].path ?? 'x'}",
-		"${reduce(nums, #acc + #, 0)}", "${if yes {1} else {2}}", "${sortBy(files, .path, 'desc')}", "${'", "${{a: [1..3]}}", "${text[1:3] matches repo}",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		tpl, err := expr.Compile(text, names()...)
-		if err != nil {
-			var es expr.Errors
-			if !errors.As(err, &es) || len(es) == 0 {
-				t.Fatalf("Compile(%q): error of type %T", text, err)
-			}
-			for _, e := range es {
-				if e.Offset < 0 || e.Offset > len(text) {
-					t.Fatalf("Compile(%q): offset %d", text, e.Offset)
-				}
-			}
-			return
-		}
-		tpl.Check(map[string]string{"n": "number", "files": "array"})
-		v, err := tpl.Eval(t.Context(), vars)
-		if err != nil {
-			return
-		}
-		n, err := value.Normalize(v)
-		if err != nil {
-			return // text made of bytes that are not UTF-8 to begin with
-		}
-		if !value.Equal(v, n) {
-			t.Fatalf("%q gives %#v, which is not canonical", text, v)
-		}
-	})
-}
-
-func ExampleCompile() {
-	tpl, err := expr.Compile(`${count(findings, .severity == "high") > 0}`, "findings", "repo")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	v, err := tpl.Eval(context.Background(), map[string]any{
-		"findings": []any{map[string]any{"severity": "high"}}, "repo": ".",
-	})
-	fmt.Println(v, err, tpl.Names())
-
-	_, err = expr.Compile("${count(findngs)}", "findings")
-	fmt.Println(err)
-	// Output:
-	// true <nil> [findings]
-	// in ${count(findngs)}: unknown name "findngs" (did you mean "findings"?)
-}
-
-func ExampleCompileValue() {
-	tpl, err := expr.CompileValue(map[string]any{
-		"path": "${with.context.path ?? \".\"}",
-		"note": "reviewing ${with.language}",
-	}, "with")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	v, err := tpl.Eval(context.Background(), map[string]any{"with": map[string]any{"language": "go"}})
-	fmt.Println(v, err)
-	// Output:
-	// map[note:reviewing go path:.] <nil>
 }
