@@ -16,7 +16,7 @@ type known struct {
 	err         error
 	trusted     bool // the server's own effect hints counted
 	tools       map[string]*Tool
-	offers      []Offer // the operator's, then those the server declares itself
+	offers      []Offer // the operator's and the registry's, then those the server declares itself
 }
 
 func newKnown(s *Server, d *Description, err error, trusted bool) *known {
@@ -28,20 +28,58 @@ func newKnown(s *Server, d *Description, err error, trusted bool) *known {
 	for i := range d.Tools {
 		k.tools[d.Tools[i].Name] = &d.Tools[i]
 	}
-	k.offers = append(slices.Clip(s.Offers), declaredOffers(s, d, trusted)...)
+	declared := declaredOffers(d, trusted)
+	k.offers = k.bind(s.Offers, declared)
+	bound := k.offers
+	for _, o := range declared {
+		if !slices.ContainsFunc(bound, func(b Offer) bool { return b.Tool == o.Tool }) {
+			k.offers = append(k.offers, o)
+		}
+	}
 	return k
 }
 
-// declaredOffers are what the server claims under dev.junction/routing for
-// tools that the operator's file says nothing about. A claim made for the server
-// as a whole binds its tool when it has a single one.
-func declaredOffers(s *Server, d *Description, trusted bool) []Offer {
+// bind gives each offer of the operator and the registry its tool and effect. A
+// capability of which no tool is told is done by the tools that the server
+// declares for it, whose attributes count where nobody else says any, else by
+// the tool of its name. An effect that nobody told is what the hints say.
+func (k *known) bind(offers, declared []Offer) []Offer {
+	bound := make([]Offer, 0, len(offers)+len(declared))
+	for _, o := range offers {
+		if o.Tool != "" {
+			bound = append(bound, k.hinted(o))
+			continue
+		}
+		before := len(bound)
+		for _, own := range declared {
+			if strings.EqualFold(own.Capability, o.Capability) {
+				b := o
+				b.Tool, b.Attributes = own.Tool, mergeAttributes(own.Attributes, o.Attributes)
+				bound = append(bound, k.hinted(b))
+			}
+		}
+		if len(bound) == before {
+			o.Tool = o.Capability
+			bound = append(bound, k.hinted(o))
+		}
+	}
+	return bound
+}
+
+// hinted fills in an effect that nobody told.
+func (k *known) hinted(o Offer) Offer {
+	if t := k.tools[o.Tool]; t != nil && o.Effect == "" {
+		o.Effect = hintedEffect(t, k.trusted)
+	}
+	return o
+}
+
+// declaredOffers are what the server claims under dev.junction/routing. A claim
+// made for the server as a whole binds its tool when it has a single one.
+func declaredOffers(d *Description, trusted bool) []Offer {
 	var offers []Offer
 	for i := range d.Tools {
 		t := &d.Tools[i]
-		if slices.ContainsFunc(s.Offers, func(o Offer) bool { return o.Tool == t.Name }) {
-			continue
-		}
 		capability := t.Routing.Capability
 		if capability == "" && len(d.Tools) == 1 {
 			capability = d.Routing.Capability

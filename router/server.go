@@ -45,9 +45,9 @@ func (s *Server) Endpoint() string { return s.Dial.endpoint() }
 // Offer is a server's claim to a capability, bound to a tool.
 type Offer struct {
 	Capability string
-	Tool       string
+	Tool       string              // "": those the server declares for the capability, else the one of its name
 	Attributes map[string][]string // for example language → go, rust
-	Effect     state.Effect        // "": unsafe
+	Effect     state.Effect        // "": what a trusted server hints, else unsafe
 	Key        string              // conditional: argument that carries the key, or "_meta.NAME"
 	Ledger     Ledger
 	With       *expr.Template // capability's arguments → the tool's; nil: passed through. Names: with
