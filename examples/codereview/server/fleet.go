@@ -76,9 +76,13 @@ func (s *Server) register(ctx context.Context, listening net.Addr, log *slog.Log
 	if name == "" {
 		name = "review-" + s.o.Reviewer
 	}
+	depth := ""
+	if _, reviews := s.offer.Attributes["review_depth"]; reviews {
+		depth = string(s.o.Depth)
+	}
 	health := url.URL{Scheme: "http", Host: address, Path: healthPath, RawQuery: url.Values{"capability": {s.offer.Capability}}.Encode()}
 	r, err := consul.Register(ctx, consul.Options{Address: f.Consul, TokenFile: f.TokenFile, Log: log}, consul.Service{
-		Name: name, Address: address, Path: "/mcp", Version: version,
+		Name: name, Address: address, Path: "/mcp", Depth: depth, Version: version,
 		Offers: []router.Offer{s.offer}, LatencyP95: s.o.Latency, MaxConcurrent: s.o.Capacity,
 		Check: consul.Check{
 			URL: health.String(), Interval: f.CheckInterval,

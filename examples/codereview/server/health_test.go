@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,9 +131,9 @@ func TestFaultsOfCallsDoNotReachHealthButHangingDoes(t *testing.T) {
 
 func TestThoseWhoAskTogetherShareOneLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
+		var looks atomic.Int32
 		h := newHealth("x", func(context.Context) error {
-			looks++
+			looks.Add(1)
 			<-time.After(time.Second)
 			return nil
 		})
@@ -145,12 +146,12 @@ func TestThoseWhoAskTogetherShareOneLook(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if looks != 1 {
-			t.Errorf("%d looks", looks)
+		if looks.Load() != 1 {
+			t.Errorf("%d looks", looks.Load())
 		}
 		ask(t, h, "")
-		if looks != 2 {
-			t.Errorf("%d looks: what was answered earlier is no answer", looks)
+		if looks.Load() != 2 {
+			t.Errorf("%d looks: what was answered earlier is no answer", looks.Load())
 		}
 		h.close()
 	})
@@ -158,9 +159,10 @@ func TestThoseWhoAskTogetherShareOneLook(t *testing.T) {
 
 func TestALookThatDoesNotEndIsOneAndIsAnsweredInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks, stuck := 0, make(chan struct{})
+		var looks atomic.Int32
+		stuck := make(chan struct{})
 		h := newHealth("x", func(context.Context) error {
-			looks++
+			looks.Add(1)
 			<-stuck // whatever its context says
 			return nil
 		})
@@ -171,8 +173,8 @@ func TestALookThatDoesNotEndIsOneAndIsAnsweredInTime(t *testing.T) {
 				t.Errorf("%d %+v after %v", code, c, time.Since(begun))
 			}
 		}
-		if looks != 1 {
-			t.Errorf("%d looks are stuck", looks)
+		if looks.Load() != 1 {
+			t.Errorf("%d looks are stuck", looks.Load())
 		}
 		close(stuck)
 		synctest.Wait()
