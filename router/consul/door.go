@@ -67,6 +67,9 @@ func newDoor(o Options) (*door, error) {
 func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	secret, err := d.token.get()
 	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
 		return nil, err
 	}
 	req = req.Clone(req.Context())
@@ -177,4 +180,21 @@ func (t *token) get() (string, error) {
 	}
 	t.last, t.changed, t.size = secret, info.ModTime(), info.Size()
 	return secret, nil
+}
+
+// mask takes the token out of a text.
+func (t *token) mask(text string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, t.last, "•••")
+}
+
+// given reports whether there is a token at all.
+func (t *token) given() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last != ""
 }

@@ -14,6 +14,8 @@ const (
 	// its place; waitTurn where they take turns.
 	waitLong = time.Minute
 	waitTurn = 500 * time.Millisecond
+	// waitDoubted is how long until an answer that is not believed is asked for again.
+	waitDoubted = 2 * time.Second
 	// catalogueCap bounds the time between two tries to read the catalogue of a
 	// Consul that fails, serviceCap that of one service. The catalogue's return
 	// wakes the services.

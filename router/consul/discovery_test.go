@@ -1,0 +1,396 @@
+package consul_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+	"go.uber.org/goleak"
+
+	"junction/router"
+	"junction/router/consul"
+	"junction/router/consul/consultest"
+	"junction/state"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// within bounds what happens soon, on a loaded machine too.
+const within = 20 * time.Second
+
+// watched is a discovery under test.
+type watched struct {
+	*consul.Discovery
+	t *testing.T
+}
+
+// follow starts a discovery of the services with the tag and waits until it has
+// read all there is.
+func follow(t *testing.T, o consul.Options) watched {
+	t.Helper()
+	d, err := consul.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return watched{d, t}
+}
+
+// until waits for a snapshot that fits, and returns it with how long it took.
+func (w watched) until(what string, fits func(*router.Snapshot) bool) (*router.Snapshot, time.Duration) {
+	w.t.Helper()
+	begun := time.Now()
+	deadline := time.After(within)
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for {
+		s := w.Snapshot()
+		if fits(s) {
+			return s, time.Since(begun)
+		}
+		select {
+		case <-look.C:
+		case <-deadline:
+			w.t.Fatalf("never: %s; it stayed at %s, error %v", what, show(s), w.Err())
+		}
+	}
+}
+
+func ids(s *router.Snapshot) string {
+	all := make([]string, len(s.Servers))
+	for i, v := range s.Servers {
+		all[i] = v.ID
+	}
+	return strings.Join(all, " ")
+}
+
+func show(s *router.Snapshot) string {
+	return fmt.Sprintf("[%s] version %d, stale %t", ids(s), s.Version, s.Stale)
+}
+
+func has(want string) func(*router.Snapshot) bool {
+	return func(s *router.Snapshot) bool { return !s.Stale && ids(s) == want }
+}
+
+func stale(want string) func(*router.Snapshot) bool {
+	return func(s *router.Snapshot) bool { return s.Stale && ids(s) == want }
+}
+
+// instance registers one with the agent, passing unless it has checks.
+func instance(t *testing.T, a *consultest.Agent, r api.AgentServiceRegistration) {
+	t.Helper()
+	if r.Port == 0 {
+		r.Port = 9000
+	}
+	if err := a.Client().Agent().ServiceRegister(&r); err != nil {
+		t.Fatalf("register %s: %v", r.ID, err)
+	}
+}
+
+func ttl() *api.AgentServiceCheck {
+	return &api.AgentServiceCheck{CheckID: "c1", TTL: "10m", Status: api.HealthPassing}
+}
+
+func TestInstancesComeAndGoWithinASecond(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	d := follow(t, consul.Options{Address: a.Address()})
+	d.until("the empty catalogue", has(""))
+	soon := func(what string, took time.Duration) {
+		t.Helper()
+		if took > time.Second {
+			t.Errorf("%s took %s; it has to take at most 1 s", what, took)
+		}
+	}
+	review := api.AgentServiceRegistration{ID: "b1", Name: "review", Address: "10.1.2.3", Tags: []string{"mcp", "code-review", "language=go"}, Check: ttl()}
+	instance(t, a, review)
+	one, took := d.until("the first instance", has("b1"))
+	soon("a new service", took)
+	s := one.Servers[0]
+	if s.Dial.URL != "http://10.1.2.3:9000/mcp" || s.Name != "review" || s.Source != "consul" || s.Weight != 1 ||
+		len(s.Offers) != 1 || s.Offers[0].Capability != "code-review" || s.Offers[0].Attributes["language"][0] != "go" {
+		t.Errorf("%+v", s)
+	}
+	instance(t, a, api.AgentServiceRegistration{ID: "a1", Name: "review", Tags: []string{"mcp", "code-review"}})
+	two, took := d.until("the second", has("a1 b1"))
+	soon("a second instance", took)
+	if two.Servers[1] != s || two.Version <= one.Version {
+		t.Errorf("version %d after %d; the unchanged server kept its pointer: %t", two.Version, one.Version, two.Servers[1] == s)
+	}
+	if want := "http://127.0.0.1:9000/mcp"; two.Servers[0].Dial.URL != want {
+		t.Errorf("an instance without an address is at %s, want the node's: %s", two.Servers[0].Dial.URL, want)
+	}
+	instance(t, a, api.AgentServiceRegistration{ID: "x", Name: "other", Tags: []string{"web"}})
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want string
+	}{
+		{"critical", func() error { return a.Client().Agent().UpdateTTL("c1", "", api.HealthCritical) }, "a1"},
+		{"passing again", func() error { return a.Client().Agent().UpdateTTL("c1", "", api.HealthPassing) }, "a1 b1"},
+		{"in maintenance", func() error { return a.Client().Agent().EnableServiceMaintenance("b1", "") }, "a1"},
+		{"out of maintenance", func() error { return a.Client().Agent().DisableServiceMaintenance("b1") }, "a1 b1"},
+		{"the node in maintenance", func() error { return a.Client().Agent().EnableNodeMaintenance("") }, ""},
+		{"the node back", func() error { return a.Client().Agent().DisableNodeMaintenance() }, "a1 b1"},
+		{"deregistered", func() error { return a.Client().Agent().ServiceDeregister("a1") }, "b1"},
+		{"the last one deregistered", func() error { return a.Client().Agent().ServiceDeregister("b1") }, ""},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		_, took := d.until(step.name, has(step.want))
+		soon(step.name, took)
+	}
+	instance(t, a, review)
+	_, took = d.until("a service that returns", has("b1"))
+	soon("a service that returns", took)
+	review.Tags = []string{"code-review"}
+	instance(t, a, review)
+	_, took = d.until("a service without the tag", has(""))
+	soon("losing the tag", took)
+}
+
+func TestAWarningInstanceGetsItsWarningWeight(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	weights := &api.AgentWeights{Passing: 10, Warning: 2}
+	instance(t, a, api.AgentServiceRegistration{ID: "a", Name: "review", Tags: []string{"mcp", "r"}, Weights: weights, Check: ttl()})
+	d := follow(t, consul.Options{Address: a.Address()})
+	before, _ := d.until("the instance", has("a"))
+	if w := before.Servers[0].Weight; w != 10 {
+		t.Errorf("passing weighs %g, want 10", w)
+	}
+	a.Client().Agent().UpdateTTL("c1", "", api.HealthWarning)
+	d.until("the warning weight", func(s *router.Snapshot) bool { return ids(s) == "a" && s.Servers[0].Weight == 2 })
+	// Consul has 0 stand for no share, the router for none told.
+	weights.Warning = 0
+	instance(t, a, api.AgentServiceRegistration{ID: "a", Name: "review", Tags: []string{"mcp", "r"}, Weights: weights,
+		Check: &api.AgentServiceCheck{CheckID: "c1", TTL: "10m", Status: api.HealthWarning}})
+	d.until("a warning weight of 0 to leave it out", has(""))
+}
+
+func TestNodesMayUseTheSameID(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	for _, node := range []string{"n2", "n1", "n3"} {
+		if _, err := a.Client().Catalog().Register(&api.CatalogRegistration{
+			Node: node, Address: "10.0.0." + node[1:],
+			Service: &api.AgentService{ID: "pay", Service: "pay", Tags: []string{"mcp", "charge"}, Port: 80,
+				Meta: map[string]string{consul.MetaEffect: "conditional", consul.MetaKey: "k"}},
+		}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := follow(t, consul.Options{Address: a.Address(), Trust: true})
+	s, _ := d.until("all three", has("pay pay@n2 pay@n3"))
+	if got := s.Servers[0].Dial.URL; got != "http://10.0.0.1:80/mcp" {
+		t.Errorf("pay is at %s; the first node by name has the id", got)
+	}
+	ledger := s.Servers[1].Offers[0].Ledger.Name
+	if _, err := a.Client().Catalog().Deregister(&api.CatalogDeregistration{Node: "n1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = d.until("the second to take the id", has("pay pay@n3"))
+	if got := s.Servers[0].Offers[0]; got.Ledger.Name != ledger || got.Effect != state.Conditional {
+		t.Errorf("its ledger became %q, it was %q: keys would be taken to a ledger that never saw them", got.Ledger.Name, ledger)
+	}
+}
+
+func TestConsulMayDieAndForget(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	for i := range 4 {
+		instance(t, a, api.AgentServiceRegistration{ID: fmt.Sprintf("s%d", i), Name: fmt.Sprintf("svc%d", i/2), Tags: []string{"mcp", "r"}})
+	}
+	d := follow(t, consul.Options{Address: a.Address(), Timeout: 2 * time.Second})
+	before, _ := d.until("all", has("s0 s1 s2 s3"))
+	a.Kill()
+	down, _ := d.until("what was known, stale", stale("s0 s1 s2 s3"))
+	if !slices.Equal(before.Servers, down.Servers) || down.Version <= before.Version {
+		t.Error("the servers were made anew")
+	}
+	for name, err := range map[string]error{"Err": d.Err(), "Refresh": d.Refresh(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), a.Address()) || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "start the agent") {
+			t.Errorf("%s: %v; want the address, the reason and what to do", name, err)
+		}
+	}
+	a.Restart()
+	d.until("what was known, though Consul has none of it", func(s *router.Snapshot) bool {
+		return stale("s0 s1 s2 s3")(s) && strings.Contains(fmt.Sprint(d.Err()), "went back")
+	})
+	for i := range 4 {
+		instance(t, a, api.AgentServiceRegistration{ID: fmt.Sprintf("s%d", i), Name: fmt.Sprintf("svc%d", i/2), Tags: []string{"mcp", "r"}})
+		if s := d.Snapshot(); ids(s) != "s0 s1 s2 s3" {
+			t.Errorf("while they register again: %s", show(s))
+		}
+	}
+	after, _ := d.until("all of it again", has("s0 s1 s2 s3"))
+	if !slices.Equal(before.Servers, after.Servers) {
+		t.Error("servers that did not change lost their pointers")
+	}
+	if err := d.Err(); err != nil {
+		t.Errorf("healthy with the error %v", err)
+	}
+}
+
+func TestAHungConsulIsNoticedByTheFreshLook(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	instance(t, a, api.AgentServiceRegistration{ID: "a", Name: "review", Tags: []string{"mcp", "r"}})
+	d := follow(t, consul.Options{Address: a.Address(), Timeout: 500 * time.Millisecond})
+	d.until("the instance", has("a"))
+	a.Stop()
+	if err := d.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "500ms") {
+		t.Errorf("a fresh look into a hung Consul: %v; want its limit", err)
+	}
+	d.until("what was known, stale", stale("a"))
+	a.Cont()
+	d.until("recovery", has("a"))
+}
+
+func TestAFreshLookFindsWhatWasJustRegistered(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	d := follow(t, consul.Options{Address: a.Address()})
+	if err := d.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Snapshot(); s.Stale || len(s.Servers) != 0 {
+		t.Fatalf("after a first look: %s", show(s))
+	}
+	want := ""
+	for i := range 5 {
+		id := fmt.Sprintf("s%d", i)
+		want = strings.TrimSpace(want + " " + id)
+		instance(t, a, api.AgentServiceRegistration{ID: id, Name: fmt.Sprintf("svc%d", i%3), Tags: []string{"mcp", "r"}})
+		ready(t, a, id)
+		looks := make(chan error, 4)
+		for range cap(looks) {
+			go func() { looks <- d.Refresh(t.Context()) }()
+		}
+		for range cap(looks) {
+			if err := <-looks; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := ids(d.Snapshot()); got != want {
+			t.Errorf("after the look: %q, want %q", got, want)
+		}
+	}
+	// Looks and waits are answered from different places in Consul, and neither
+	// may make the other's index seem to have gone back.
+	for i := range 5 {
+		if err := a.Client().Agent().ServiceDeregister(fmt.Sprintf("s%d", i)); err != nil {
+			t.Fatal(err)
+		}
+		want = strings.TrimSpace(strings.TrimPrefix(want, fmt.Sprintf("s%d", i)))
+		d.until("one less", has(want))
+		if err := d.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Refresh(ctx); err == nil {
+		t.Error("a cancelled look succeeded")
+	}
+}
+
+// ready waits until the catalogue has what the agent was told.
+func ready(t *testing.T, a *consultest.Agent, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		found, _, err := a.Client().Health().State(api.HealthAny, (&api.QueryOptions{}).WithContext(ctx))
+		node, _, err2 := a.Client().Catalog().Node("node1", (&api.QueryOptions{}).WithContext(ctx))
+		if err == nil && err2 == nil && node != nil && node.Services[id] != nil && len(found) > 0 {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			t.Fatalf("%s never came into the catalogue", id)
+		}
+	}
+}
+
+func TestAWeakTokenEmptiesNothing(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t, consultest.WithACL("c3b0d3f2-0b52-4d8e-9c76-0b9a3e1d7f55"))
+	policy, _, err := a.Client().ACL().PolicyCreate(&api.ACLPolicy{Name: "read", Rules: `service_prefix "" {policy="read"} node_prefix "" {policy="read"}`}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := a.Client().ACL().TokenCreate(&api.ACLToken{Policies: []*api.ACLTokenPolicyLink{{ID: policy.ID}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance(t, a, api.AgentServiceRegistration{ID: "a", Name: "review", Tags: []string{"mcp", "r"}})
+	d := follow(t, consul.Options{Address: a.Address(), Token: token.SecretID})
+	d.until("the instance", has("a"))
+
+	none := follow(t, consul.Options{Address: a.Address()})
+	none.until("that nothing may be read", func(s *router.Snapshot) bool { return s.Stale && none.Err() != nil })
+	if err := none.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "service:read") {
+		t.Errorf("without a token: %v; want what it needs", err)
+	}
+
+	policy.Rules = `node_prefix "" {policy="read"}`
+	if _, _, err := a.Client().ACL().PolicyUpdate(policy, nil); err != nil {
+		t.Fatal(err)
+	}
+	err = d.Refresh(t.Context())
+	if s := d.Snapshot(); err == nil || !strings.Contains(err.Error(), "service:read") || !stale("a")(s) {
+		t.Errorf("with a token that may read nothing: %s, %v", show(s), err)
+	}
+	policy.Rules = `service_prefix "" {policy="read"} node_prefix "" {policy="read"}`
+	if _, _, err := a.Client().ACL().PolicyUpdate(policy, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.until("recovery", has("a"))
+	if err := a.Client().Agent().ServiceDeregister("a"); err != nil {
+		t.Fatal(err)
+	}
+	d.until("that the last instance is gone", has(""))
+	if _, err := a.Client().ACL().TokenDelete(token.AccessorID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "403") || strings.Contains(err.Error(), token.SecretID) {
+		t.Errorf("with a token that is no more: %v; want the status and never the token", err)
+	}
+}
+
+func TestTheOperatorsWordStandsAboveConsul(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	offers := []router.Offer{{Capability: "review", Tool: "lint", Effect: state.Safe}}
+	instance(t, a, api.AgentServiceRegistration{ID: "near", Name: "review", Address: "10.0.0.5", Tags: []string{"mcp", "other"},
+		Meta: map[string]string{consul.MetaConcurrent: "7", consul.MetaLatencyP95: "90"}})
+	instance(t, a, api.AgentServiceRegistration{ID: "far", Name: "review", Address: "192.0.2.1", Tags: []string{"mcp", "other"}})
+	d := follow(t, consul.Options{Address: a.Address(), Services: map[string]router.Service{"review": {
+		Offers: offers, Trusted: true, MaxConcurrent: 3,
+		Headers: map[string]string{"Authorization": "Bearer s3cret"}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	}}})
+	s, _ := d.until("both", has("far near"))
+	far, near := s.Servers[0], s.Servers[1]
+	if len(near.Offers) != 1 || near.Offers[0].Tool != "lint" || near.Offers[0].Effect != state.Safe || !near.Trusted || near.MaxConcurrent != 3 || near.LatencyP95 != 90*time.Millisecond {
+		t.Errorf("%+v", near)
+	}
+	if near.Dial.Headers["Authorization"] == "" || len(far.Dial.Headers) != 0 {
+		t.Errorf("headers of the one in range %v, of the other %v", len(near.Dial.Headers), len(far.Dial.Headers))
+	}
+	problems := d.Problems()
+	if len(problems) != 1 || problems[0].Instance != "far" || !strings.Contains(problems[0].What, "withheld") || strings.Contains(problems[0].What, "s3cret") {
+		t.Errorf("problems %+v", problems)
+	}
+}
