@@ -102,15 +102,11 @@ func (d *door) http() *http.Client {
 	}
 }
 
-// newClient is Consul's own client, through the door.
-func newClient(o Options) (*api.Client, error) {
-	d, err := newDoor(o)
-	if err != nil {
-		return nil, err
-	}
+// client is Consul's own client, through the door.
+func (d *door) client(datacenter string) (*api.Client, error) {
 	return api.NewClient(&api.Config{
 		Address: d.base.Scheme + "://" + d.base.Host, PathPrefix: strings.TrimSuffix(d.base.Path, "/"),
-		Datacenter: o.Datacenter, HttpClient: d.http(),
+		Datacenter: datacenter, HttpClient: d.http(),
 		Token: "-", // keeps the library from looking for one; the door sets it
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,10 +65,7 @@ func newRegistration(o Options, s Service) (*Registration, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := api.NewClient(&api.Config{
-		Address: strings.TrimSuffix(d.base.String(), "/"), Datacenter: o.Datacenter, HttpClient: d.http(),
-		Token: "-", // keeps the library from looking for one
-	})
+	client, err := d.client(o.Datacenter)
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +223,12 @@ func refused(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusForbidden && code != http.StatusUnauthorized && code != http.StatusTooManyRequests
 }
 
+// seeded is apart from other services with the same seed; 0 is a random one.
 func seeded(seed uint64, id string) *rand.Rand {
+	if seed == 0 {
+		seed = randomSeed()
+	}
 	h := fnv.New64a()
-	fmt.Fprint(h, id) // apart from other services with the same seed
+	fmt.Fprint(h, id)
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }

@@ -293,6 +293,11 @@ func TestAServiceThatConsulCannotTellIsRefusedByName(t *testing.T) {
 		{"no key", "has no key", with(func(s *Service) { s.Offers[0].Effect = state.Conditional })},
 		{"effect", `"harmless"`, with(func(s *Service) { s.Offers[0].Effect = "harmless" })},
 		{"tool with a line break", "control character", with(func(s *Service) { s.Offers[0].Tool = "a\nb" })},
+		{"path with a query", "without ? and #", with(func(s *Service) { s.Path = "/mcp?a=b" })},
+		{"link-local address", "link-local", with(func(s *Service) { s.Address = "169.254.169.254:80" })},
+		{"key without a name", "which argument carries the key", with(func(s *Service) { s.Offers[0].Effect, s.Offers[0].Key = state.Conditional, "_meta." })},
+		{"more than there can be", "mcp-max-concurrent", with(func(s *Service) { s.MaxConcurrent = 1 << 30 })},
+		{"less than none", "below zero", with(func(s *Service) { s.MaxConcurrent = -1 })},
 		{"check without a host", "check's URL", with(func(s *Service) { s.Check.URL = "/health" })},
 		{"too many", "Consul takes 64", with(func(s *Service) {
 			s.Offers = nil

@@ -30,7 +30,7 @@ type Service struct {
 	LatencyP95    time.Duration // 0: undeclared
 	MaxConcurrent int           // 0: undeclared
 	Depth         string        // of review; "": undeclared
-	Version       string        // "": undeclared
+	Version       string        // told as the attribute version; "": undeclared
 	Check         Check
 
 	// Weights against other instances while the check passes, and while it has
@@ -77,8 +77,8 @@ func describe(mark string, s Service) (*api.AgentServiceRegistration, error) {
 		return nil, fmt.Errorf("service %s: the path %q does not begin with /", s.Name, s.Path)
 	case len(s.Offers) == 0:
 		return nil, fmt.Errorf("service %s offers nothing: say which capabilities it has", s.Name)
-	case s.WeightPassing < 0 || s.WeightWarning < 0:
-		return nil, fmt.Errorf("service %s: a weight below zero", s.Name)
+	case s.WeightPassing < 0 || s.WeightWarning < 0 || s.LatencyP95 < 0 || s.MaxConcurrent < 0:
+		return nil, fmt.Errorf("service %s declares a number below zero", s.Name)
 	}
 	tags, meta, err := claims(mark, s)
 	if err != nil {
@@ -88,10 +88,24 @@ func describe(mark string, s Service) (*api.AgentServiceRegistration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", s.Name, err)
 	}
-	return &api.AgentServiceRegistration{
+	r := &api.AgentServiceRegistration{
 		ID: s.ID, Name: s.Name, Address: host, Port: port, Tags: tags, Meta: meta, Check: check,
 		Weights: &api.AgentWeights{Passing: max(1, s.WeightPassing), Warning: max(1, s.WeightWarning)},
-	}, nil
+	}
+	return r, readable(mark, r)
+}
+
+// readable says what a router that finds the service could not make use of.
+func readable(mark string, r *api.AgentServiceRegistration) error {
+	var e entry
+	e.Service.ID, e.Service.Address, e.Service.Port = r.ID, r.Address, r.Port
+	e.Service.Tags, e.Service.Meta = r.Tags, r.Meta
+	e.Service.Weights.Passing, e.Service.Weights.Warning = r.Weights.Passing, r.Weights.Warning
+	found := (&Options{Tag: mark, Trust: true}).newInstance(r.Name, e)
+	if len(found.problems) > 0 {
+		return fmt.Errorf("service %s: no router could use it: %s", r.Name, strings.Join(found.problems, "; "))
+	}
+	return nil
 }
 
 // describe is the check as the agent takes it; nil for none.
