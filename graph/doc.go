@@ -65,9 +65,10 @@
 // alive: tasks that finish are kept, tasks that needed another hop end with
 // [state.ErrDraining] and run again on resume. When the caller's context ends,
 // or a cancellation was requested through the store, every task's context ends
-// at once. A task that ignores its context is abandoned after [RunOptions].Grace.
-// Its goroutine lives on until the node returns: Go cannot end it. Nodes should
-// therefore pass their context to everything that waits.
+// at once; where its cause is [state.ErrDraining] the run has drained, and the
+// thread is not cancelled. A task that ignores its context is abandoned after
+// [RunOptions].Grace. Its goroutine lives on until the node returns: Go cannot end
+// it. Nodes should therefore pass their context to everything that waits.
 //
 // # Typed graphs
 //

@@ -164,11 +164,15 @@ func (r *run) brokenOff(s *superstep) ended {
 }
 
 // cancelled records that the run was cut. When it was the lease that ended it,
-// nothing can be recorded and that is the error.
+// nothing can be recorded and that is the error. Who cuts a run because its
+// process must stop says so (state.ErrDraining): the thread is to go on elsewhere.
 func (r *run) cancelled() ended {
 	cause := context.Cause(r.ctx)
 	if lost(cause) {
 		return r.broken(cause)
+	}
+	if errors.Is(cause, state.ErrDraining) {
+		return r.drained()
 	}
 	return r.stop(state.StatusCancelled, cause)
 }

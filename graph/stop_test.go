@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -187,4 +188,22 @@ func TestDrainRefusesTheNextHopAndTheTaskRunsAgain(t *testing.T) {
 		t.Fatalf("drained %v, %v", res.Drained, res.Err)
 	}
 	wantStatus(t, resume(t, g, res.Thread, graph.RunOptions{Store: store}), state.StatusCompleted)
+}
+
+func TestARunThatIsCutBecauseItsProcessStopsIsNotCancelled(t *testing.T) {
+	store := newStore(t)
+	var runs counter
+	ctx, cut := context.WithCancelCause(t.Context())
+	g := compile(t, one(graph.Node{Run: func(ctx context.Context, _ graph.Input) (graph.Update, error) {
+		if runs.add("n") == 1 {
+			cut(fmt.Errorf("the grace is over: %w", state.ErrDraining))
+			<-ctx.Done()
+		}
+		return graph.Update{}, ctx.Err()
+	}}))
+	res, err := g.Run(ctx, graph.RunOptions{Store: store, Thread: "t"})
+	if err != nil || !res.Drained || res.Status != state.StatusRunning {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	wantStatus(t, resume(t, g, "t", graph.RunOptions{Store: store, Queued: true}), state.StatusCompleted)
 }
