@@ -33,6 +33,7 @@ func RunQueue(t *testing.T, open func(t *testing.T) state.Queue) {
 		{"one is woken for each", queueWakeOne},
 		{"who leaves takes no wake-up along", queueWakeLeft},
 		{"waiting ends", queueWaitEnds},
+		{"what makes no sense is refused", queueRefuses},
 		{"a context that has ended ends every call", queueCancelled},
 		{"many workers get each thread once", queueMany},
 	} {
@@ -102,8 +103,8 @@ func queueOrder(t *testing.T, q state.Queue) {
 func queueTurns(t *testing.T, q state.Queue) {
 	enqueue(t, q, 0, "t")
 	first, next := claim(t, q, 1, short, "t")
-	if next >= 0 {
-		t.Errorf("next is %v with no other thread in the queue, want negative", next)
+	if next <= 0 || next > short {
+		t.Errorf("next is %v, want until the turn is over", next)
 	}
 	var second []state.Claim
 	eventually(t, "the turn is over", func() bool {
@@ -231,8 +232,8 @@ func queueExtendMany(t *testing.T, q state.Queue) {
 	}
 	enqueue(t, q, 0, want...)
 	claims, next := claim(t, q, n, long, want...)
-	if next >= 0 {
-		t.Errorf("next is %v, want negative", next)
+	if next <= 0 {
+		t.Errorf("next is %v, want until the first turn is over", next)
 	}
 	held, err := q.Extend(t.Context(), claims, long)
 	must(t, err)
@@ -247,6 +248,23 @@ func queueIDs(t *testing.T, q state.Queue) {
 		must(t, q.Done(t.Context(), c))
 	}
 	wantLen(t, q, 0, 0)
+}
+
+func queueRefuses(t *testing.T, q state.Queue) {
+	enqueue(t, q, 0, "t")
+	if err := q.Enqueue(t.Context(), "", 0); err == nil {
+		t.Error("a thread without an id was enqueued")
+	}
+	for _, turn := range []time.Duration{-1, 0, time.Microsecond} {
+		if _, _, err := q.Claim(t.Context(), 1, turn); err == nil {
+			t.Errorf("claimed for a turn of %v", turn)
+		}
+	}
+	enqueue(t, q, -time.Hour, "u") // due at once, not before others
+	claims, _ := claim(t, q, 2, long, "t", "u")
+	if _, err := q.Extend(t.Context(), claims, 0); err == nil {
+		t.Error("extended by a turn of 0")
+	}
 }
 
 func queueCancelled(t *testing.T, q state.Queue) {

@@ -177,3 +177,11 @@ func TestSentinelsMakeTheReplicaMaster(t *testing.T) {
 		}
 	}
 }
+
+func TestServerSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartTLS(t, redistest.Certify(t), "tls-auth-clients", "yes")
+	if got := s.Do("PING"); got != "PONG" {
+		t.Errorf("over TLS it says %v", got)
+	}
+}

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,40 +39,62 @@ type node struct {
 	program string
 	ready   string
 	port    int
-	args    []string // all but the port
+	args    []string    // all but the port
+	tls     *tls.Config // nil: none
 	run     *process
 }
 
 func newNode(ctx context.Context, program, dir string, settings []string) (*node, error) {
-	args := []string{"--dir", dir, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"}
+	args, err := pairs(settings)
+	if err != nil {
+		return nil, err
+	}
+	return startNode(ctx, program, serves, append(plainArgs(dir), args...))
+}
+
+// plainArgs let a server keep nothing on disk.
+func plainArgs(dir string) []string {
+	return []string{"--dir", dir, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"}
+}
+
+func pairs(settings []string) ([]string, error) {
 	if len(settings)%2 != 0 {
 		return nil, fmt.Errorf("settings come in pairs: %q", settings)
 	}
+	var args []string
 	for i := 0; i < len(settings); i += 2 {
 		args = append(args, "--"+settings[i], settings[i+1])
 	}
-	return startNode(ctx, program, serves, args)
+	return args, nil
 }
 
-// startNode finds a port for a server. Where somebody else takes it in between,
-// another one is tried.
 func startNode(ctx context.Context, program, ready string, args []string) (*node, error) {
 	n := &node{program: program, ready: ready, args: args}
+	return n, n.find(ctx)
+}
+
+// find starts a server on a port that is free. Where somebody else takes it in
+// between, another one is tried.
+func (n *node) find(ctx context.Context) error {
 	var err error
 	for range 5 {
 		if n.port, err = freePort(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if err = n.start(); err == nil || !strings.Contains(err.Error(), "in use") {
 			break
 		}
 	}
-	return n, err
+	return err
 }
 
 // start runs the server; what is in its directory is read again.
 func (n *node) start() error {
-	args := append(append([]string{}, n.args...), "--port", strconv.Itoa(n.port))
+	port := "--port"
+	if n.tls != nil {
+		port = "--tls-port"
+	}
+	args := append(append([]string{}, n.args...), port, strconv.Itoa(n.port))
 	run, err := launch(n.program, n.ready, args)
 	n.run = run
 	return err
@@ -80,8 +103,13 @@ func (n *node) start() error {
 // Addr returns host:port.
 func (s *Server) Addr() string { return hostPort(s.node.port) }
 
-// Address returns the server's URL, without a password.
-func (s *Server) Address() string { return "redis://" + s.Addr() }
+// Address returns the server's URL, without a password and without files.
+func (s *Server) Address() string {
+	if s.node.tls != nil {
+		return "rediss://" + s.Addr()
+	}
+	return "redis://" + s.Addr()
+}
 
 // Kill ends the server as a power cut would, by SIGKILL, if it still runs.
 func (s *Server) Kill() {
@@ -134,5 +162,7 @@ func (s *Server) Do(args ...any) any {
 func (s *Server) Client() *goredis.Client { return s.node.client() }
 
 func (n *node) client() *goredis.Client {
-	return goredis.NewClient(&goredis.Options{Addr: hostPort(n.port), MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true})
+	return goredis.NewClient(&goredis.Options{
+		Addr: hostPort(n.port), TLSConfig: n.tls, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
+	})
 }
