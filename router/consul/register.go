@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type Registration struct {
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the loop has ended
+	listed bool          // perhaps: an agent was told; the loop's
 	once   sync.Once
 	closed error
 }
@@ -78,9 +80,11 @@ func newRegistration(o Options, s Service) (*Registration, error) {
 // start begins to keep the registration, whose last try ended with an error or nil.
 func (r *Registration) start(ctx context.Context, failed error) {
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	failures := 0
+	r.tell(ctx, &failures, failed) // before the caller goes on
 	go func() {
 		defer close(r.done)
-		r.keep(ctx, failed)
+		r.keep(ctx, failures)
 	}()
 }
 
@@ -93,7 +97,9 @@ func (r *Registration) Close(ctx context.Context) error {
 	r.once.Do(func() {
 		r.cancel()
 		<-r.done // so that nothing registers it again
-		r.closed = r.deregister(ctx)
+		if r.listed {
+			r.closed = r.deregister(ctx)
+		}
 		r.door.CloseIdleConnections()
 	})
 	return r.closed
@@ -114,10 +120,8 @@ func (r *Registration) deregister(ctx context.Context) error {
 }
 
 // keep looks again and again whether the agent still has the service.
-func (r *Registration) keep(ctx context.Context, failed error) {
-	failures := 0
+func (r *Registration) keep(ctx context.Context, failures int) {
 	for {
-		r.tell(ctx, &failures, failed)
 		timer := time.NewTimer(r.wait(failures))
 		select {
 		case <-ctx.Done():
@@ -125,8 +129,8 @@ func (r *Registration) keep(ctx context.Context, failed error) {
 			return
 		case <-timer.C:
 		}
-		failed = r.renew(ctx)
-		r.door.CloseIdleConnections() // an agent takes so many from one machine, and this one is needed again in 15 s
+		r.tell(ctx, &failures, r.renew(ctx))
+		r.door.CloseIdleConnections() // an agent takes so many from one machine, and this one is not needed soon
 	}
 }
 
@@ -139,7 +143,7 @@ func (r *Registration) tell(ctx context.Context, failures *int, failed error) {
 		}
 		*failures++
 	case failed == nil && *failures > 0:
-		r.log.InfoContext(ctx, "registered in Consul again", "service", r.service.ID)
+		r.log.InfoContext(ctx, "registered in Consul", "service", r.service.ID)
 		*failures = 0
 	}
 }
@@ -182,7 +186,11 @@ func (r *Registration) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.bound)
 	defer cancel()
 	options := api.ServiceRegisterOpts{ReplaceExistingChecks: true}
-	return r.explain("register", r.client.Agent().ServiceRegisterOpts(&service, options.WithContext(ctx)))
+	err := r.client.Agent().ServiceRegisterOpts(&service, options.WithContext(ctx))
+	if dialing := (*net.OpError)(nil); !errors.As(err, &dialing) || dialing.Op != "dial" {
+		r.listed = true // where no answer came, too
+	}
+	return r.explain("register", err)
 }
 
 func (r *Registration) works(ctx context.Context) bool {

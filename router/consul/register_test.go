@@ -192,6 +192,13 @@ func TestAnAgentThatIsNotThereIsAnErrorOrWaitedFor(t *testing.T) {
 		}
 	}
 	s.KeepTrying = true
+	inVain, err := Register(t.Context(), Options{Address: a.Address()}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inVain.Close(t.Context()); err != nil {
+		t.Errorf("nobody was told, so nothing is left behind: %v", err)
+	}
 	r, err := Register(t.Context(), Options{Address: a.Address()}, s)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func (f fleet) check(o Options) error {
 
 // register tells Consul of a server that listens at an address, and returns what
 // takes it out again; without --consul that is nothing. A server that works when
-// it registers gets its share of the calls at once.
+// it registers gets its share of the calls at once. Where no agent answers yet, it
+// serves those who know it and goes on trying: machines start in any order.
 func (s *Server) register(ctx context.Context, listening net.Addr, log *slog.Logger) (leave func(context.Context) error, err error) {
 	f := s.o.Fleet
 	if f.Consul == "" {
@@ -83,7 +84,7 @@ func (s *Server) register(ctx context.Context, listening net.Addr, log *slog.Log
 	health := url.URL{Scheme: "http", Host: address, Path: healthPath, RawQuery: url.Values{"capability": {s.offer.Capability}}.Encode()}
 	r, err := consul.Register(ctx, consul.Options{Address: f.Consul, TokenFile: f.TokenFile, Log: log}, consul.Service{
 		Name: name, Address: address, Path: "/mcp", Depth: depth, Version: version,
-		Offers: []router.Offer{s.offer}, LatencyP95: s.o.Latency, MaxConcurrent: s.o.Capacity,
+		KeepTrying: true, Offers: []router.Offer{s.offer}, LatencyP95: s.o.Latency, MaxConcurrent: s.o.Capacity,
 		Check: consul.Check{
 			URL: health.String(), Interval: f.CheckInterval,
 			Ready: func(ctx context.Context) error {
