@@ -138,8 +138,9 @@ func TestARenewalThatOnlyStumblesKeepsTheLeaseAndOneThatHangsLosesIt(t *testing.
 		fails int
 		lost  bool
 	}{
-		"stumbles": {1, false},
-		"gone":     {1 << 30, true},
+		"stumbles":                  {1, false},
+		"away for half of its time": {5, false},
+		"gone":                      {1 << 30, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -53,7 +53,8 @@ func (r *run) begin() error {
 	return err
 }
 
-// renew extends the lease every third of its time. When it is lost, or may have
+// renew extends the lease every third of its time, and more often once that has
+// failed. When it is lost, or may have
 // run out, everything stops.
 func (r *run) renew() {
 	ticker := time.NewTicker(r.ttl() / 3)
@@ -71,12 +72,15 @@ func (r *run) renew() {
 		switch {
 		case err == nil:
 			r.lease.held.Store(&l)
+			ticker.Reset(r.ttl() / 3)
 		case lost(err):
 			r.loseLease(err)
 			return
 		case !time.Now().Before(held.Until) || r.keep.Err() != nil:
 			r.loseLease(fmt.Errorf("thread %s: %w: it could not be renewed in time: %w", r.id, state.ErrLeaseLost, err))
 			return
+		default: // there is still time, and the store may be back soon
+			ticker.Reset(r.ttl() / 12)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 const (
 	idleLeast = 100 * time.Millisecond
 	idleMost  = 4 * time.Second
+	// idleSpread bounds the jitter at a quarter of it, for waits however long.
+	idleSpread = time.Second
 )
 
 // Pauses after trouble: doubled from the first to the last, with full jitter in
@@ -52,7 +54,7 @@ func (p *pace) idle(next time.Duration) time.Duration {
 		next = idleMost
 	}
 	d := min(max(next, idleLeast), idleMost)
-	return d + p.upTo(d/4)
+	return d + p.upTo(min(d, idleSpread)/4)
 }
 
 // backoff is the pause after the nth trouble in a row, from 1.

@@ -105,9 +105,15 @@ func (w *Worker) takeThreads(ctx, runs context.Context) {
 			for _, c := range claims {
 				w.take(ctx, runs, c)
 			}
-			if len(claims) > 0 && next == 0 {
-				trouble = 0
-				continue // more are due
+			if len(claims) > 0 {
+				if next == 0 {
+					trouble = 0
+					continue // more are due
+				}
+				// One of them may turn out not to be runnable now, and be put off.
+				if next < 0 || next > soon {
+					next = soon
+				}
 			}
 			err = w.wait(ctx, next)
 		}
