@@ -45,13 +45,9 @@ func (w *Worker) settleClaim(runs context.Context, c state.Claim, v verdict) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(runs), w.opt.Turn)
 	defer cancel()
 	var err error
-	switch {
-	case v.keep && v.after == 0:
-		// Not Defer: another worker is to be woken for it.
-		err = w.queue.Enqueue(ctx, c.Thread, 0)
-	case v.keep:
-		err = w.queue.Defer(ctx, c, v.after)
-	default:
+	if v.keep {
+		err = w.queue.Defer(ctx, c, v.after) // which wakes a worker when it is due at once
+	} else {
 		crash.Point("queue.done.before")
 		err = w.queue.Done(ctx, c)
 		crash.Point("queue.done.after")

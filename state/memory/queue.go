@@ -243,10 +243,17 @@ func (s *Store) Defer(ctx context.Context, c state.Claim, after time.Duration) e
 
 // WaitQueued returns once a thread may be due.
 func (s *Store) WaitQueued(ctx context.Context, most time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-s.queue.bell:
+		if err := ctx.Err(); err != nil {
+			s.queue.ring() // for somebody else: this one has left
+			return err
+		}
 		return nil
 	case <-timer.C:
 		return nil

@@ -17,6 +17,10 @@ func TestStore(t *testing.T) {
 	statetest.Run(t, func(*testing.T) state.Store { return memory.New(nil) })
 }
 
+func TestQueue(t *testing.T) {
+	statetest.RunQueue(t, func(*testing.T) state.Queue { return memory.New(nil) })
+}
+
 func TestLeasesRunOutOnTheStoresOwnClock(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := memory.New(&memory.Options{Now: func() time.Time { return now }})
