@@ -37,6 +37,7 @@
 //	P:threads    sorted set of thread ids by creation, µs; an entry comes before its thread and goes after it
 //	P:{queue}:due   sorted set of queued thread ids by the time they are due, µs
 //	P:{queue}:bell  list that idle workers block on: one element wakes one worker
+//	P:{queue}:reply:N  list, a reply that one call gets again when it was lost; for less than a minute by default
 //	P:cancel     publish/subscribe channel: ids of threads that were asked to stop
 //
 // # Crash points
