@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -279,9 +280,10 @@ func TestAThreadThatCannotBeRunFailsAloneAndSaysWhy(t *testing.T) {
 		most time.Duration
 		runs int
 	}{
-		"panic":          {func() error { panic(errors.New("boom")) }, time.Second, 1},
-		"another graph":  {func() error { return graph.ErrMismatch }, time.Minute, 6},
-		"blob not found": {func() error { return state.ErrNotFound }, time.Minute, 6},
+		"panic":           {func() error { panic(errors.New("boom")) }, time.Second, 1},
+		"ended goroutine": {func() error { runtime.Goexit(); return nil }, time.Second, 1},
+		"another graph":   {func() error { return graph.ErrMismatch }, time.Minute, 6},
+		"blob not found":  {func() error { return state.ErrNotFound }, time.Minute, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,115 +1,16 @@
 package memory
 
 import (
-	"cmp"
 	"container/heap"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"junction/state"
 )
 
 var _ state.Queue = (*Store)(nil)
-
-// mostBells bounds the wake-ups kept for workers that do not wait yet.
-const mostBells = 1024
-
-// queue holds the queued threads. mu is taken alone, never with a thread's.
-type queue struct {
-	mu      sync.Mutex
-	entries map[string]*queued
-	order   byDue
-	moves   int64         // order of entries that are due at the same time
-	bell    chan struct{} // one element wakes one worker
-}
-
-// queued is an entry of the queue; times in Unix µs.
-type queued struct {
-	thread string
-	due    int64
-	move   int64
-	turn   int64 // Until of the claim that stands, 0 when none does
-	last   int64 // Until of the newest claim there was: none is given out twice
-	at     int   // in the heap
-}
-
-// byDue is a heap: what is due first, then what was moved first.
-type byDue []*queued
-
-func (q byDue) Len() int { return len(q) }
-func (q byDue) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[i].due, q[j].due), cmp.Compare(q[i].move, q[j].move)) < 0
-}
-func (q byDue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].at, q[j].at = i, j
-}
-
-// Push adds an entry, for container/heap.
-func (q *byDue) Push(x any) {
-	e, _ := x.(*queued)
-	e.at = len(*q)
-	*q = append(*q, e)
-}
-
-// Pop removes the last entry, for container/heap.
-func (q *byDue) Pop() any {
-	n := len(*q) - 1
-	e := (*q)[n]
-	(*q)[n] = nil
-	*q = (*q)[:n]
-	return e
-}
-
-func newQueue() *queue {
-	return &queue{entries: make(map[string]*queued), bell: make(chan struct{}, mostBells)}
-}
-
-// clear lets go of every entry.
-func (q *queue) clear() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	clear(q.entries)
-	q.order = nil
-	q.hush()
-}
-
-// move gives an entry another time.
-func (q *queue) move(e *queued, due int64) {
-	q.moves++
-	e.due, e.move = due, q.moves
-	heap.Fix(&q.order, e.at)
-}
-
-// claimed returns the entry a claim stands for, nil when it was moved since.
-func (q *queue) claimed(c state.Claim) *queued {
-	if e := q.entries[c.Thread]; e != nil && e.turn != 0 && e.turn == c.Until {
-		return e
-	}
-	return nil
-}
-
-// ring wakes a worker, now or when it comes to wait.
-func (q *queue) ring() {
-	select {
-	case q.bell <- struct{}{}:
-	default:
-	}
-}
-
-// hush forgets the wake-ups that were kept: nothing is due.
-func (q *queue) hush() {
-	for {
-		select {
-		case <-q.bell:
-		default:
-			return
-		}
-	}
-}
 
 // Enqueue makes a thread due after a time.
 func (s *Store) Enqueue(ctx context.Context, thread string, after time.Duration) error {
@@ -165,13 +66,6 @@ func (s *Store) Claim(ctx context.Context, n int, turn time.Duration) (claims []
 		q.hush()
 	}
 	return claims, next, nil
-}
-
-// give hands out an entry for a turn.
-func (q *queue) give(e *queued, until int64) {
-	e.turn = max(until, e.last+1)
-	e.last = e.turn
-	q.move(e, e.turn)
 }
 
 // checkTurn refuses a turn that would be over before it begins.
