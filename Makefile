@@ -1,4 +1,5 @@
-# `make` lists what there is. Everything runs with Go, git and make; the tests of
+# `make` lists what there is. Everything runs with Go, git and make. The tests run
+# against a real Redis and a real Consul agent, which `make test` sees to; those of
 # other people's servers also want npm and say so where they skip.
 
 SHELL := /bin/bash
@@ -16,6 +17,10 @@ BIN          := $(CURDIR)/.bin
 LINT_VERSION := v2.15.0
 LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
 
+# The agent is built once from its modules, which stay out of the root module.
+CONSUL_VERSION := 1.14.11
+CONSUL         := $(BIN)/consul-$(CONSUL_VERSION)
+
 # The race detector needs a C compiler; where there is none the tests run without.
 HAVE_CC := $(shell command -v "$$($(GO) env CC 2>/dev/null)" >/dev/null 2>&1 && echo yes)
 RACE    ?= $(if $(HAVE_CC),-race)
@@ -30,14 +35,45 @@ help: ## this list
 build: ## the junction program, in .bin/
 	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
 
+.PHONY: redis
+redis: ## the redis-server that tests start: is it there, else installed where apt may
+	@if [[ -n "$${JUNCTION_REDIS_SERVER:-}" ]] || command -v redis-server >/dev/null; then exit 0; fi; \
+	if [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
+		echo "installing redis-server, which the tests start on free ports"; \
+		{ apt-get install -y --no-install-recommends redis-server || \
+			{ apt-get update && apt-get install -y --no-install-recommends redis-server; }; } >/dev/null; \
+	else \
+		echo "The tests need redis-server 7.0 or later, and this account may not install it. Install the package redis-server" >&2; \
+		echo "(Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis), or set JUNCTION_REDIS_SERVER to the program." >&2; \
+		exit 1; \
+	fi
+
+.PHONY: consul
+consul: $(CONSUL) ## the Consul agent that tests start, built once in .bin/ (takes minutes)
+
+# Written under another name first: a build that is cut short leaves nothing that
+# looks like a program. What GOFLAGS says is of the root module.
+$(CONSUL): deploy/consul/go.mod deploy/consul/go.sum
+	@[[ -z "$${JUNCTION_CONSUL:-}" ]] || { echo "JUNCTION_CONSUL is set, so no agent is built"; exit 0; }; \
+	if [[ -x $@ ]] && $@ version 2>/dev/null | grep -q 'v$(CONSUL_VERSION)$$'; then touch $@; exit 0; fi; \
+	echo "building the Consul agent $(CONSUL_VERSION) for the tests, once: it takes about 5 minutes on 2 cores"; \
+	mkdir -p $(BIN); \
+	cd deploy/consul; \
+	GOFLAGS= GOWORK=off CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $@.part github.com/hashicorp/consul; \
+	mv $@.part $@
+
 .PHONY: test
-test: ## every test, under the race detector where a C compiler is there
+test: $(if $(SHORT),,redis consul) ## every test, under the race detector where a C compiler is there
 	$(GO) test $(RACE) -timeout 15m $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)') $(PKG)
 
 .PHONY: check
 check: lint tidy cross ## what a change must pass: lint, tidy, cross-builds, tests with -race, fuzzing
-	$(MAKE) test RACE=-race
+	JUNCTION_LONG=1 $(MAKE) test RACE=-race
 	$(MAKE) fuzz
+
+.PHONY: soak
+soak: redis consul ## workers killed and restarted under load, for up to half an hour
+	$(GO) test -tags soak -run Soak -timeout 30m ./cmd/junction/...
 
 .PHONY: lint
 lint: $(LINT) ## vet and golangci-lint, pinned
