@@ -41,7 +41,7 @@ func (w *Worker) broken(runs context.Context, thread string, err error) verdict 
 func (w *Worker) trouble(runs context.Context, thread string, err error) verdict {
 	w.event(Event{Kind: EventLeft, Thread: thread, Err: err})
 	switch {
-	case errors.Is(err, state.ErrUnavailable):
+	case away(err):
 		w.opt.Log.Warn("left until the store is there again", "thread", thread, "error", err)
 		return left
 	case runs.Err() != nil: // cut
@@ -55,6 +55,12 @@ func (w *Worker) trouble(runs context.Context, thread string, err error) verdict
 	after := w.pace.backoff(n + 2)
 	w.opt.Log.Warn("will be tried again", "thread", thread, "error", err, "again_in", after)
 	return later(after)
+}
+
+// away tells a store that cannot be reached now from one that refuses: a bounded
+// operation on it may end by its own deadline first.
+func away(err error) bool {
+	return errors.Is(err, state.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // fail records that a thread cannot be run, for a person to see and to resume.

@@ -312,3 +312,36 @@ func TestAThreadThatCannotBeRunFailsAloneAndSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+func TestAThreadWhoseStoreIsAwayIsTriedEachTurnAndNeverFailed(t *testing.T) {
+	for name, away := range map[string]error{
+		"unavailable":  fmt.Errorf("commit: %w", state.ErrUnavailable),
+		"out of time":  fmt.Errorf("load: %w", context.DeadlineExceeded),
+		"lost a lease": fmt.Errorf("renew: %w", state.ErrLeaseLost),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, sleeping(time.Second))
+				f.enqueue(t, "t")
+				w := worker.New(f.Store, f.Store, func(ctx context.Context, th state.Thread, o graph.RunOptions) (graph.Result, error) {
+					if f.ran.add(th.ID) < 10 {
+						return graph.Result{}, away
+					}
+					return f.g.Resume(ctx, th.ID, o)
+				}, nil)
+				begun := time.Now()
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- w.Serve(ctx) }()
+				await(t, 15*turn, "completed", func() bool { return f.status(t, "t") == state.StatusCompleted })
+				if took := time.Since(begun); took < 9*turn {
+					t.Errorf("ten tries within %s", took)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

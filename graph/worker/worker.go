@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -133,7 +132,7 @@ func (w *Worker) claim(runs context.Context, n int) ([]state.Claim, time.Duratio
 	defer cancel()
 	claims, next, err := w.queue.Claim(ctx, n, w.opt.Turn)
 	if err != nil {
-		return nil, 0, fmt.Errorf("claim queued threads: %w", err)
+		return nil, 0, err
 	}
 	crash.Point("queue.claim.after")
 	return claims, next, nil
@@ -142,7 +141,7 @@ func (w *Worker) claim(runs context.Context, n int) ([]state.Claim, time.Duratio
 // wait lets the time pass until a thread may be due.
 func (w *Worker) wait(ctx context.Context, next time.Duration) error {
 	if err := w.queue.WaitQueued(ctx, w.pace.idle(next)); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("wait for queued threads: %w", err)
+		return err
 	}
 	return nil
 }
