@@ -43,7 +43,7 @@ func list(ids []string) string {
 func (w *Worker) wind(cut context.CancelCauseFunc) error {
 	idle := make(chan struct{})
 	go func() {
-		w.threads.Wait()
+		w.tasks.Wait()
 		close(idle)
 	}()
 	w.opt.Log.Info("draining", "running", w.Running())

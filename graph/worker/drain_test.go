@@ -125,3 +125,43 @@ func TestNothingIsTakenAfterTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// hanging is a queue whose claims take until the context of one ends.
+type hanging struct{ state.Queue }
+
+func (hanging) Claim(ctx context.Context, _ int, _ time.Duration) ([]state.Claim, time.Duration, error) {
+	<-ctx.Done()
+	return nil, 0, ctx.Err()
+}
+
+func TestADrainDoesNotWaitForTheQueueBeforeItsGraceBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1, sleeping(time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		err := worker.New(hanging{f.Store}, f.Store, func(context.Context, state.Thread, graph.RunOptions) (graph.Result, error) {
+			return graph.Result{}, nil
+		}, &worker.Options{Grace: 2 * time.Second}).Serve(ctx)
+		if took := time.Since(begun); err != nil || took > turn {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
+
+func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
+	f := newFleet(t, 1, sleeping(time.Second))
+	run := func(context.Context, state.Thread, graph.RunOptions) (graph.Result, error) {
+		return graph.Result{}, nil
+	}
+	for name, w := range map[string]*worker.Worker{
+		"no queue":     worker.New(nil, f.Store, run, nil),
+		"no store":     worker.New(f.Store, nil, run, nil),
+		"nothing runs": worker.New(f.Store, f.Store, nil, nil),
+		"a short turn": worker.New(f.Store, f.Store, run, &worker.Options{Turn: time.Millisecond}),
+	} {
+		if err := w.Serve(t.Context()); err == nil {
+			t.Errorf("%s: served", name)
+		}
+	}
+}

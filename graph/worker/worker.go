@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -30,8 +31,8 @@ type Worker struct {
 	mu        sync.Mutex
 	served    bool
 	held      map[string]*held
-	extending chan struct{} // closed when the turns under way are extended; nil: none is
-	threads   sync.WaitGroup
+	extending chan struct{}  // closed when the turns under way are extended; nil: none is
+	tasks     sync.WaitGroup // the threads in hand, and what takes them
 }
 
 // held is a thread that the worker has been given. Its fields but thread are
@@ -65,8 +66,12 @@ func (w *Worker) Running() int {
 // running threads stop at their next border and are handed back. Those that have
 // not after Options.Grace are cut, and named by a *CutError; what was cut is
 // handed back too. Without such threads the error is nil: trouble with queue or
-// store is waited out, never an end. A worker serves once.
+// store is waited out, never an end. A worker serves once; options that cannot
+// work are refused at once.
 func (w *Worker) Serve(ctx context.Context) error {
+	if err := w.check(); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	served := w.served
 	w.served = true
@@ -83,8 +88,22 @@ func (w *Worker) Serve(ctx context.Context) error {
 	defer close(over)
 	defer context.AfterFunc(ctx, func() { close(w.drain) })()
 
-	w.takeThreads(ctx, runs)
+	w.tasks.Go(func() { w.takeThreads(ctx, runs) })
+	<-ctx.Done() // the grace begins now, also when a claim still hangs
 	return w.wind(cut)
+}
+
+// turnLeast is the shortest turn that three extensions fit into.
+const turnLeast = 100 * time.Millisecond
+
+func (w *Worker) check() error {
+	switch {
+	case w.queue == nil || w.store == nil || w.run == nil:
+		return errors.New("serve: a worker needs a queue, a store and a function that runs threads; worker.New was given nil")
+	case w.opt.Turn < turnLeast:
+		return fmt.Errorf("serve: a turn of %s is too short to be extended in time; Options.Turn must be %s at least", w.opt.Turn, turnLeast)
+	}
+	return nil
 }
 
 // takeThreads claims threads while there is room, until ctx ends.
@@ -178,7 +197,7 @@ func (w *Worker) take(ctx, runs context.Context, c state.Claim) {
 	case late:
 		w.settleClaim(runs, c, later(idleLeast))
 	case !there:
-		w.threads.Go(func() {
+		w.tasks.Go(func() {
 			defer w.release(h)
 			w.handle(ctx, runs, h)
 		})
