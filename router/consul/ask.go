@@ -183,7 +183,11 @@ func (r *reader) refused(q question, resp *http.Response) error {
 
 // decode reads an answer's body into v.
 func (r *reader) decode(q question, a answer, v any) error {
-	if err := json.Unmarshal(a.body, v); err != nil {
+	err := json.Unmarshal(a.body, v)
+	if err == nil && bytes.Equal(bytes.TrimSpace(a.body), []byte("null")) {
+		err = errors.New("it is null, which is no empty list")
+	}
+	if err != nil {
 		return fmt.Errorf("consul at %s: the answer to the question for %s cannot be read: %w", r.shown, q.about, err)
 	}
 	return nil

@@ -56,6 +56,11 @@ func New(o Options) (*Discovery, error) {
 	if err != nil {
 		return nil, err
 	}
+	return discover(o, r), nil
+}
+
+// discover follows through a reader.
+func discover(o Options, r *reader) *Discovery {
 	o.Services = maps.Clone(o.Services)
 	d := &Discovery{
 		options: o, seed: o.Seed, log: o.logger(), reader: r,
@@ -69,7 +74,7 @@ func New(o Options) (*Discovery, error) {
 	d.shown.Store(&router.Snapshot{Stale: true})
 	d.catalogue = d.newCatalogue()
 	d.running.Go(func() { d.catalogue.run(d.life) })
-	return d, nil
+	return d
 }
 
 // Close ends the following and waits for it. The last snapshot stays.
