@@ -8,11 +8,23 @@ const DefaultPrefix = "junction"
 // escapeID keeps a thread's id from ending the hash tag it stands in.
 var escapeID = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
 
-// threadKeys are the keys of one thread, in the order that every script of a
+// keyLetters end the keys of one thread, in the order that every script of a
 // thread takes them.
+const keyLetters = "tclvurbs"
+
+// threadKeys are the keys of one thread, in the order of keyLetters.
 func (s *Store) threadKeys(id string) []string {
 	t := s.prefix + ":{" + escapeID.Replace(id) + "}:"
-	return []string{t + "t", t + "c", t + "l", t + "v", t + "u", t + "r", t + "b", t + "s"}
+	size := len(t) + 1
+	all := make([]byte, 0, len(keyLetters)*size)
+	for i := range len(keyLetters) {
+		all = append(append(all, t...), keyLetters[i])
+	}
+	joined, keys := string(all), make([]string, len(keyLetters))
+	for i := range keys {
+		keys[i] = joined[i*size : (i+1)*size]
+	}
+	return keys
 }
 
 // Places in threadKeys.

@@ -39,6 +39,8 @@ type Store struct {
 	tries   tries
 }
 
+var _ state.Store = (*Store)(nil)
+
 // newStore is a store on a client, which it closes.
 func newStore(client goredis.UniversalClient, address string, o Options) *Store {
 	if o.Prefix == "" {

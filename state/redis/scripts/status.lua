@@ -1,0 +1,17 @@
+-- Records a stop without advancing the head, or that work begins again.
+--
+-- ARGV  [5] status, [6] failure or "", then blobs, then records
+-- Reply ok · those of a lost lease · corrupt
+--
+-- May run twice: it writes the same again.
+local t = look('last')
+local no = refused(t)
+if no then return no end
+local merged, bad = records(8 + 2 * tonumber(ARGV[7]))
+if bad then return bad end
+blobs(7)
+put(t, merged, t.head)
+t.status = ARGV[5]
+call('HSET', T, 'status', t.status, 'failure', ARGV[6], 'updated', stamp)
+expire(t)
+return { 'ok' }
