@@ -1,4 +1,5 @@
-// Package consul finds MCP servers in Consul.
+// Package consul finds MCP servers in Consul, and lets servers written in Go
+// register themselves: [Register].
 //
 //	d, err := consul.New(consul.Options{Address: "http://127.0.0.1:8500"})
 //	if err != nil {

@@ -40,10 +40,19 @@ type Registration struct {
 	closed error
 }
 
-// Register registers a service with the agent at the options' address and keeps
-// it so: an agent that comes back without its data gets it again. Of the options
-// Trust and Services do not count. ctx bounds this call alone; the registration
-// ends with Close. An error names the agent and what to do.
+// Register registers a service with the agent at the options' address. An MCP
+// server calls it once it listens, and Close before it stops:
+//
+//	r, err := consul.Register(ctx, consul.Options{Address: "http://127.0.0.1:8500"}, consul.Service{
+//		Name:    "reviewer",
+//		Address: "10.0.0.7:8081",
+//		Offers:  []router.Offer{{Capability: "code-review", Tool: "review", Attributes: map[string][]string{"language": {"go"}}}},
+//		Check:   consul.Check{URL: "http://10.0.0.7:8081/health"},
+//	})
+//
+// An agent that comes back without its data gets the service again. Of the
+// options Trust and Services do not count. ctx bounds this call alone; the
+// registration ends with Close. An error names the agent and what to do.
 func Register(ctx context.Context, o Options, s Service) (*Registration, error) {
 	r, err := newRegistration(o, s)
 	if err != nil {

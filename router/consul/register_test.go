@@ -73,8 +73,8 @@ func becomes(t *testing.T, a *consultest.Agent, name, want string) {
 	})
 }
 
-// begin registers a service that is looked after every few milliseconds.
-func begin(t *testing.T, o Options, s Service) *Registration {
+// enlist registers a service that is looked after every few milliseconds.
+func enlist(t *testing.T, o Options, s Service) *Registration {
 	t.Helper()
 	r, err := newRegistration(o, s)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestTheCheckDecidesWhetherTheServiceIsWell(t *testing.T) {
 	defer check.Close()
 	s := review()
 	s.Check = Check{URL: check.URL + "/health", Interval: time.Second, Strikes: 2}
-	begin(t, Options{Address: a.Address()}, s)
+	enlist(t, Options{Address: a.Address()}, s)
 	if got := condition(t, a, s.Name); got == "passing" {
 		t.Error("passing before anybody has looked")
 	}
@@ -157,7 +157,7 @@ func TestAServiceThatKnowsItWorksIsPassingAtOnce(t *testing.T) {
 		s := review()
 		s.Name = tt.name
 		s.Check = Check{URL: "http://127.0.0.1:1/health", Interval: time.Hour, Ready: func(context.Context) error { return tt.ready }}
-		begin(t, Options{Address: a.Address()}, s)
+		enlist(t, Options{Address: a.Address()}, s)
 		if got := condition(t, a, tt.name); got != tt.want {
 			t.Errorf("%s: %q, want %s", tt.name, got, tt.want)
 		}
@@ -168,7 +168,7 @@ func TestAnAgentThatForgotIsToldAgain(t *testing.T) {
 	t.Parallel()
 	a := consultest.Start(t)
 	s := review()
-	begin(t, Options{Address: a.Address()}, s)
+	enlist(t, Options{Address: a.Address()}, s)
 	if err := a.Client().Agent().ServiceDeregister("review-go-127.0.0.1:8081"); err != nil {
 		t.Fatal(err)
 	}
@@ -212,16 +212,21 @@ func TestAnAgentThatIsNotThereIsAnErrorOrWaitedFor(t *testing.T) {
 
 func TestClosingSaysWhatStaysBehind(t *testing.T) {
 	t.Parallel()
-	a := consultest.Start(t)
+	agent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/deregister/") {
+			<-r.Context().Done() // hangs
+		}
+	}))
+	defer agent.Close()
 	s := review()
 	s.Check = Check{URL: "http://127.0.0.1:1/health"}
-	r := begin(t, Options{Address: a.Address(), Timeout: 100 * time.Millisecond}, s)
-	a.Stop()
-	err := r.Close(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "critical for 1m0s") {
+	r, err := Register(t.Context(), Options{Address: agent.URL, Timeout: time.Second}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "critical for 1m0s") {
 		t.Errorf("%v", err)
 	}
-	a.Cont()
 }
 
 func TestATokenThatMayNotRegisterIsSaidAndNotShown(t *testing.T) {
@@ -240,7 +245,7 @@ func TestATokenThatMayNotRegisterIsSaidAndNotShown(t *testing.T) {
 	if err := os.WriteFile(file, []byte(root+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	begin(t, Options{Address: a.Address(), TokenFile: file}, s)
+	enlist(t, Options{Address: a.Address(), TokenFile: file}, s)
 	if got := condition(t, a, s.Name); got != "passing" {
 		t.Errorf("with the token of a file: %q", got)
 	}

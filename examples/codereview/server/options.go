@@ -1,7 +1,11 @@
 // Package server serves the example's reviewers, its diff, its report and its
 // ledger as MCP servers, on standard input and output or over Streamable HTTP.
 //
-// A server declares how it wants to be routed to under dev.junction/routing.
+// A server declares how it wants to be routed to under dev.junction/routing, and
+// says at /mcp/health whether its capability works, by using it. As part of a
+// fleet it is in Consul for as long as it takes calls: it registers once it
+// listens, and leaves before it stops.
+//
 // For trying what a router does about bad servers it can be told to be slow, to
 // fail, to hang or to die.
 package server
