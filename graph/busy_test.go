@@ -147,9 +147,24 @@ func TestAnInterruptingResumeOutlastsAHolderThatIsDead(t *testing.T) {
 		if _, err := s.store.Acquire(t.Context(), id, "dead", 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
-		res := resume(t, s.g, id, graph.RunOptions{Store: s.store, Busy: graph.BusyInterrupt})
+		counted := &askedToStop{Store: s.store}
+		res := resume(t, s.g, id, graph.RunOptions{Store: counted, Busy: graph.BusyInterrupt})
 		wantStatus(t, res, state.StatusCompleted)
+		if counted.n != 1 {
+			t.Errorf("asked it to stop %d times", counted.n)
+		}
 	})
+}
+
+// askedToStop counts requests for a thread's end.
+type askedToStop struct {
+	state.Store
+	n int
+}
+
+func (s *askedToStop) RequestCancel(ctx context.Context, id string) error {
+	s.n++
+	return s.Store.RequestCancel(ctx, id)
 }
 
 func TestAWaitForABusyThreadEndsWithItsCaller(t *testing.T) {

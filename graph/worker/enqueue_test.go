@@ -83,6 +83,9 @@ func TestAnEntryIsHeldBackForAsLongAsItsThreadTakes(t *testing.T) {
 		p := f.start(t, "w", nil)
 		err := worker.Enqueue(t.Context(), f.Store, "t", func(ctx context.Context) error {
 			<-time.After(time.Minute)
+			if seen := p.events("t"); len(seen) > 0 || f.entry(t) < 5*time.Second {
+				t.Errorf("it came up before it was ready: %v", seen)
+			}
 			_, err := f.g.Create(ctx, graph.RunOptions{Store: f.Store, Thread: "t"})
 			return err
 		})

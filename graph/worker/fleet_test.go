@@ -112,18 +112,19 @@ func total(c *tally) (n int) {
 
 func TestTenThousandWaitingThreadsAreNotAskedForOverAndOver(t *testing.T) {
 	for name, c := range map[string]struct {
+		takes time.Duration             // a thread
 		after func(i int) time.Duration // when each is due
 		most  int64                     // claims of two workers in a minute
 	}{
 		// Every place is taken, so nobody asks.
-		"due, and no room": {func(int) time.Duration { return 0 }, 40},
-		// One every 12 ms or so becomes due and is put off again.
-		"due one by one": {func(i int) time.Duration { return time.Duration(i) * time.Hour / 10_000 }, 2 * 60 * 10},
-		"due tomorrow":   {func(int) time.Duration { return 24 * time.Hour }, 2 * 60},
+		"due, and no room": {time.Hour, func(int) time.Duration { return 0 }, 40},
+		// Six thousand are run, most of them claimed with others.
+		"due one by one": {time.Millisecond, func(i int) time.Duration { return time.Duration(i) * 10 * time.Millisecond }, 2500},
+		"due tomorrow":   {time.Hour, func(int) time.Duration { return 24 * time.Hour }, 2 * 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, 1, sleeping(time.Hour))
+				f := newFleet(t, 1, sleeping(c.takes))
 				for i := range 10_000 {
 					id := fmt.Sprint("t", i)
 					if _, err := f.g.Create(t.Context(), graph.RunOptions{Store: f.Store, Thread: id}); err != nil {
