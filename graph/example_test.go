@@ -78,3 +78,38 @@ func ExampleCompile() {
 	//   edge start → lnit: leads to node lnit, which does not exist; known are lint
 	//   node "lint": nothing leads on from it; add an edge to its successor or to end
 }
+
+// A thread can be made now and run later, here or in another process. While
+// somebody runs it, Busy says what a second resume does.
+func ExampleTyped_Create() {
+	type Order struct {
+		Item string `json:"item"`
+	}
+	type Sent struct {
+		Item graph.Set[string] `json:"item"`
+	}
+	b := graph.New[Order]("order", nil)
+	graph.AddNode(b, "send", func(_ context.Context, o Order) (Sent, error) {
+		return Sent{Item: graph.SetTo(o.Item + ", sent")}, nil
+	})
+	b.Edge(graph.Start, "send", graph.End)
+	g, err := b.Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, store := context.Background(), memory.New(nil)
+	thread, err := g.Create(ctx, Order{Item: "lamp"}, graph.RunOptions{Store: store})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	t, err := store.Thread(ctx, thread)
+	fmt.Println(t.Status, err)
+
+	res, err := g.Resume(ctx, thread, graph.RunOptions{Store: store, Busy: graph.BusyQueue})
+	fmt.Println(res.Status, res.State.Item, err)
+	// Output:
+	// pending <nil>
+	// completed lamp, sent <nil>
+}
