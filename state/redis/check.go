@@ -26,17 +26,15 @@ func (s *Store) check(ctx context.Context, t *target) error {
 	var who map[string]string
 	var failure error
 	err := s.tryWhile(ctx, what, s.o.Retry, passing, func(ctx context.Context, _ int) error {
-		got, err := s.hello(ctx)
-		who, failure = got, err
-		return err
+		who, failure = s.hello(ctx)
+		return failure
 	})
-	if ctx.Err() != nil {
-		return err // the try may still run
-	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		if found := s.explain(ctx, t, failure); found != "" {
 			return fmt.Errorf("open: Redis at %s: %w (%s)", s.address, failure, found)
 		}
+	}
+	if err != nil {
 		return err
 	}
 	if err := t.fits(who); err != nil {
@@ -118,7 +116,7 @@ func (s *Store) explain(ctx context.Context, t *target, err error) string {
 	ctx, cancel := context.WithTimeout(ctx, min(s.o.Timeout, 2*grace))
 	defer cancel()
 	for _, host := range t.hosts {
-		if what := sniff(ctx, host, t.tls); what != "" {
+		if what := sniff(ctx, host, t); what != "" {
 			return host + " " + what
 		}
 	}

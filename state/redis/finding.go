@@ -22,13 +22,9 @@ type Finding struct {
 // the user may not see them, that is the finding.
 func (s *Store) Unsafe(ctx context.Context) ([]Finding, error) {
 	var texts []string
-	err := s.try(ctx, "look at the server's settings", func(ctx context.Context, _ int) error {
-		got, err := s.info(ctx)
-		if err != nil {
-			return err
-		}
-		texts = got
-		return nil
+	err := s.try(ctx, "look at the server's settings", func(ctx context.Context, _ int) (err error) {
+		texts, err = s.info(ctx)
+		return err
 	})
 	if refusal := replyText(err); strings.HasPrefix(refusal, "NOPERM") || strings.HasPrefix(refusal, "ERR unknown") {
 		return []Finding{{Setting: "INFO", Value: "not permitted",

@@ -131,21 +131,24 @@ func (s *Store) listen(ctx context.Context) {
 
 // subscription subscribes and passes notices on until it fails or ctx ends.
 func (s *Store) subscription(ctx context.Context, stands func()) error {
-	sub := s.client.Subscribe(ctx)                                // connects with the first channel
-	closing := context.AfterFunc(ctx, func() { _ = sub.Close() }) // ends a read that looks at no context
-	defer func() {
-		if closing() {
-			_ = sub.Close() // the connection is of no use any more, whatever it says
-		}
-	}()
-	connect, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	if err := sub.Subscribe(connect, s.cancelChannel()); err != nil {
+	sub := s.client.Subscribe(ctx) // connects with the first channel
+	defer sub.Close()
+	within := func(timeout time.Duration, do func(ctx context.Context) error) error {
+		each, land := s.fly(ctx, timeout)
+		defer land()
+		return do(each)
+	}
+	err := within(s.o.Timeout, func(ctx context.Context) error { return sub.Subscribe(ctx, s.cancelChannel()) })
+	if err != nil {
 		return err
 	}
 	asked := false // whether it still stands
 	for {
-		message, err := sub.ReceiveTimeout(ctx, quiet)
+		var message any
+		err := within(quiet, func(ctx context.Context) (err error) {
+			message, err = sub.ReceiveTimeout(ctx, 2*quiet) // the context ends before
+			return err
+		})
 		switch m := message.(type) {
 		case *goredis.Subscription:
 			stands()
@@ -159,7 +162,7 @@ func (s *Store) subscription(ctx context.Context, stands func()) error {
 			return err
 		default:
 			asked = true
-			if err := sub.Ping(ctx); err != nil {
+			if err := within(s.o.Timeout, func(ctx context.Context) error { return sub.Ping(ctx) }); err != nil {
 				return err
 			}
 		}

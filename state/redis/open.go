@@ -46,17 +46,19 @@ func Open(ctx context.Context, address string, o *Options) (*Store, error) {
 	shown := Redact(address)
 	t, err := parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("address %s: %w", shown, err)
+		return nil, &AddressError{shown, err}
 	}
 	options, err := t.options(o)
 	if err != nil {
-		return nil, fmt.Errorf("address %s: %w", shown, err)
+		return nil, &AddressError{shown, err}
 	}
-	client, err := t.client(options.Timeout)
+	var calls flights
+	client, err := t.client(&calls, options.Timeout)
 	if err != nil {
-		return nil, fmt.Errorf("address %s: %w", shown, err)
+		return nil, &AddressError{shown, err}
 	}
 	s := newStore(client, shown, options)
+	s.tries.flights = &calls
 	if err := s.check(ctx, t); err != nil {
 		if closing := s.Close(); closing != nil {
 			return nil, fmt.Errorf("%w; %w", err, closing)
@@ -106,7 +108,7 @@ func first[T comparable](values ...T) T {
 // client makes the client; it connects when it is first used. It tries nothing
 // again by itself: a lost reply must not run a script twice unseen. Its own
 // timeouts lie above that of a try, whose context ends first.
-func (t *target) client(timeout time.Duration) (goredis.UniversalClient, error) {
+func (t *target) client(calls *flights, timeout time.Duration) (goredis.UniversalClient, error) {
 	config, err := t.tlsConfig()
 	if err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func (t *target) client(timeout time.Duration) (goredis.UniversalClient, error) 
 		ClientName:               clientName,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		Dialer:                   dialer(config, timeout),
+		Dialer:                   calls.dial(config, timeout),
 		DialTimeout:              timeout,
 		DialerRetries:            1,
 		MaxRetries:               -1,
@@ -133,7 +135,7 @@ func (t *target) client(timeout time.Duration) (goredis.UniversalClient, error) 
 		ContextTimeoutEnabled:    true,
 		ReadTimeout:              timeout + grace,
 		WriteTimeout:             timeout + grace,
-		PoolTimeout:              timeout + grace,
+		PoolTimeout:              timeout,
 		PoolSize:                 connections,
 	}), nil
 }

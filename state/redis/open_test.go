@@ -118,7 +118,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		"plain cluster to TLS":  {"redis-cluster://" + secure.Addr(), []string{"speaks TLS", "tls=true"}},
 		"unknown authority":     {secure.Address(), []string{"certificate", "ca=FILE"}},
 		"another name":          {secure.Address() + "?server_name=else.where&ca=" + url.QueryEscape(files.CA), []string{"else.where", "server_name"}},
-		"no certificate":        {wantsCert.Address() + "?ca=" + url.QueryEscape(files.CA), []string{"certificate required", "cert=FILE"}},
+		"no certificate":        {wantsCert.Address() + "?ca=" + url.QueryEscape(files.CA), []string{"cert=FILE"}},
 		"no such file":          {secure.Address() + "?ca=/does/not/exist", []string{"setting ca", "/does/not/exist"}},
 		"no certificate inside": {secure.Address() + "?ca=" + url.QueryEscape(files.Key), []string{"setting ca", "no certificate in PEM"}},
 		"cert is no cert":       {secure.Address() + "?cert=" + url.QueryEscape(files.Key) + "&key=" + url.QueryEscape(files.Key), []string{"settings cert"}},

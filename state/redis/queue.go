@@ -171,14 +171,23 @@ const bellLife = time.Minute
 // WaitQueued implements [state.Queue]. A wake-up whose reply was lost is lost
 // with it: the entry is there, and whoever claims next gets it.
 func (s *Store) WaitQueued(ctx context.Context, most time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	over := time.Now().Add(most)
 	for {
 		left := min(time.Until(over), shift, s.o.Timeout/2)
 		if left <= 0 {
-			return ctx.Err()
+			return nil
 		}
 		woken, err := s.blockFor(ctx, left, time.Until(over))
-		if woken || err != nil {
+		if woken {
+			return nil
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				s.passOn(ctx)
+			}
 			return err
 		}
 	}
@@ -187,37 +196,39 @@ func (s *Store) WaitQueued(ctx context.Context, most time.Duration) error {
 // blockFor waits for the bell, once. While Redis is away it tries again until
 // most has passed, as if nothing had been enqueued.
 func (s *Store) blockFor(ctx context.Context, left, most time.Duration) (woken bool, err error) {
-	const what = "wait for queued threads"
 	bell := s.queueKeys()[1]
 	seconds := strconv.FormatFloat(max(left, time.Millisecond).Seconds(), 'f', 3, 64) // 0 is for ever
-	rung := false
-	err = s.tryWhile(ctx, what, most, retryable, func(each context.Context, _ int) error {
-		each, cancel := context.WithTimeout(each, left+grace) // not longer, whatever a try may take
-		defer cancel()
-		err := s.client.Do(each, "BLPOP", bell, seconds).Err()
-		if errors.Is(err, goredis.Nil) {
+	err = s.tryWhile(ctx, "wait for queued threads", most, retryable, func(ctx context.Context, _ int) error {
+		ctx, land := s.fly(ctx, left+grace) // not longer, whatever a try may take
+		defer land()
+		err := s.client.Do(ctx, "BLPOP", bell, seconds).Err()
+		if isNil(err) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return s.passOn(ctx, bell)
-		}
-		rung = true
-		return nil
+		woken = err == nil
+		return err
 	})
-	return rung, err
+	return woken, err
 }
 
-// passOn rings for somebody else: the one who was woken has left.
-func (s *Store) passOn(ctx context.Context, bell string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.Timeout)
-	defer cancel()
-	_, err := s.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
-		p.LPush(ctx, bell, "1")
-		p.PExpire(ctx, bell, bellLife)
-		return nil
-	})
-	return err
+// passOn rings for somebody else: a waiter whose context has ended may have been
+// woken just then. The caller does not wait for it, since the server may hang.
+func (s *Store) passOn(ctx context.Context) {
+	if !s.tries.begin() {
+		return
+	}
+	go func() {
+		defer s.tries.end()
+		ctx, land := s.fly(context.WithoutCancel(ctx), s.o.Timeout)
+		defer land()
+		bell := s.queueKeys()[1]
+		_, err := s.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
+			p.LPush(ctx, bell, "1")
+			p.PExpire(ctx, bell, bellLife)
+			return nil
+		})
+		if err != nil {
+			s.o.Log.Debug("a wake-up may be lost", "address", s.address, "error", err)
+		}
+	}()
 }

@@ -43,21 +43,14 @@ func load(name string, ofThread bool) *goredis.Script {
 // gives up with state.ErrUnavailable. again reports that an earlier try may have
 // taken effect.
 func (s *Store) eval(ctx context.Context, what string, script *goredis.Script, keys []string, args ...any) (reply any, again bool, err error) {
-	var got any // apart from the results: a try may outlive this call
-	var later bool
 	err = s.try(ctx, what, func(ctx context.Context, attempt int) error {
-		value, err := script.Run(ctx, s.client, keys, args...).Result()
-		if err != nil {
-			return err
-		}
-		got, later = value, attempt > 1
-		return nil
+		again = attempt > 1
+		var err error
+		reply, err = script.Run(ctx, s.client, keys, args...).Result()
+		return err
 	})
 	if errors.Is(err, state.ErrCorrupt) {
 		return nil, false, s.blame(ctx, err, keys)
 	}
-	if err != nil {
-		return nil, false, err
-	}
-	return got, later, nil
+	return reply, again, err
 }

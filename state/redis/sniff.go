@@ -9,9 +9,16 @@ import (
 
 // sniff says what answers at a port that does not speak as expected, "" when
 // that cannot be told.
-func sniff(ctx context.Context, host string, secure bool) string {
-	if !secure && speaksTLS(ctx, host) {
+func sniff(ctx context.Context, host string, t *target) string {
+	config, err := t.tlsConfig()
+	if err != nil {
+		return ""
+	}
+	switch err := shake(ctx, host, config); {
+	case config == nil && err == nil:
 		return "speaks TLS: write rediss://, or tls=true for a cluster or sentinels"
+	case alerted(err):
+		return "speaks TLS, and refuses our part: give cert=FILE and key=FILE of an authority that it trusts"
 	}
 	answer := greet(ctx, host)
 	switch {
@@ -21,7 +28,7 @@ func sniff(ctx context.Context, host string, secure bool) string {
 		return "is a web server, no Redis: correct the port"
 	case answer[0] != '+' && answer[0] != '-':
 		return "speaks no protocol of Redis: correct the port"
-	case secure:
+	case t.tls:
 		return "speaks no TLS: write redis://, leave tls=true out, or give its TLS port"
 	}
 	return ""
@@ -48,18 +55,27 @@ func greet(ctx context.Context, host string) string {
 	return string(answer[:n])
 }
 
-// speaksTLS says whether a TLS handshake gets far enough to tell. Nothing is
-// sent, so the certificate does not matter.
-func speaksTLS(ctx context.Context, host string) bool {
-	conn, err := dialer(nil, grace)(ctx, "tcp", host)
+// shake makes a TLS handshake and listens for an objection, which may come after
+// it. Nothing is sent, so without a configuration of ours the certificate does
+// not matter. It is nil when the handshake succeeded and no objection came.
+func shake(ctx context.Context, host string, config *tls.Config) error {
+	if config == nil {
+		config = &tls.Config{InsecureSkipVerify: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, grace/2) // a plain Redis waits for more
+	defer cancel()
+	conn, err := dialer(config, grace)(ctx, "tcp", host)
 	if err != nil {
-		return false
+		return err
 	}
 	defer conn.Close()
-	within, cancel := context.WithTimeout(ctx, grace/2) // a plain Redis waits for more
-	defer cancel()
-	err = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(within)
-	return err == nil || alerted(err)
+	if err := bound(ctx, conn); err != nil {
+		return err
+	}
+	if _, err := conn.Read(make([]byte, 1)); alerted(err) {
+		return err
+	}
+	return nil
 }
 
 func bound(ctx context.Context, conn net.Conn) error {

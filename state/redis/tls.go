@@ -46,3 +46,15 @@ func dialer(config *tls.Config, timeout time.Duration) func(ctx context.Context,
 	}
 	return (&tls.Dialer{NetDialer: plain, Config: config}).DialContext
 }
+
+// dial is dialer for connections whose calls can be cancelled.
+func (f *flights) dial(config *tls.Config, timeout time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	dial := dialer(config, timeout)
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return f.watch(conn), nil
+	}
+}

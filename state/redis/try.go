@@ -26,6 +26,7 @@ type tries struct {
 	flying  int
 	closed  bool
 	settled chan struct{} // closed when none is under way after close
+	flights *flights      // of the client; nil where its connections are not watched
 }
 
 // begin counts a try, unless the store is closed.
@@ -78,11 +79,8 @@ func (t *tries) wait(attempt int) time.Duration {
 
 // try runs an operation that may run twice until it succeeds, must not be tried
 // again, Options.Retry is over (then the error is state.ErrUnavailable and the
-// cause) or ctx has ended (then it is ctx's). Each try has Options.Timeout.
-//
-// The client does not look at a context that is cancelled while it reads, so do
-// may still run when try returns because ctx has ended: what it set may be read
-// only when try returned nil.
+// cause) or ctx has ended (then it is ctx's). Each try has Options.Timeout. do
+// returns the client's errors as they are.
 func (s *Store) try(ctx context.Context, what string, do func(ctx context.Context, attempt int) error) error {
 	return s.tryWhile(ctx, what, s.o.Retry, retryable, do)
 }
@@ -120,8 +118,7 @@ func (s *Store) tryWhile(ctx context.Context, what string, retry time.Duration, 
 	}
 }
 
-// once runs one try. A caller whose ctx ends is not kept waiting by a server
-// that does not answer; the try then ends by itself, within its time.
+// once runs one try, which ends when ctx does.
 func (s *Store) once(ctx context.Context, attempt int, do func(ctx context.Context, attempt int) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -129,27 +126,17 @@ func (s *Store) once(ctx context.Context, attempt int, do func(ctx context.Conte
 	if !s.tries.begin() {
 		return os.ErrClosed
 	}
-	each, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	if ctx.Done() == nil {
-		defer s.tries.end()
-		defer cancel()
-		return do(each, attempt)
+	defer s.tries.end()
+	each, land := s.fly(ctx, s.o.Timeout)
+	defer land()
+	return do(each, attempt)
+}
+
+// fly gives a call a deadline, at which or with ctx it ends. On a client whose
+// connections are not watched a cancel is seen only at the deadline.
+func (s *Store) fly(ctx context.Context, timeout time.Duration) (each context.Context, land func()) {
+	if s.tries.flights == nil {
+		return context.WithTimeout(ctx, timeout)
 	}
-	result := make(chan error, 1)
-	go func() {
-		defer s.tries.end()
-		defer cancel()
-		result <- do(each, attempt)
-	}()
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-result: // both at once: the answer is worth more
-		return err
-	default:
-		return ctx.Err()
-	}
+	return s.tries.flights.fly(ctx, timeout)
 }
