@@ -124,7 +124,9 @@ func (r *reader) heading(q question, h http.Header) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("%s answers, but not as Consul does (no X-Consul-Index) to the question for %s: is it the address of Consul's HTTP interface, port 8500 unless changed?", r.shown, q.about)
 	}
-	if h.Get("X-Consul-KnownLeader") == "false" {
+	// A stream of changes, which answers most waits, knows of no leader even where
+	// there is one.
+	if h.Get("X-Consul-KnownLeader") == "false" && h.Get("X-Consul-Query-Backend") != "streaming" {
 		return answer{}, fmt.Errorf("consul at %s: read %s: it has no leader, so what it says may be long past; look at its servers", r.shown, q.about)
 	}
 	return answer{
@@ -151,7 +153,7 @@ func (r *reader) failed(ctx context.Context, q question, limit time.Duration, er
 	case errors.As(err, &file) && file.Op == "dial":
 		return fmt.Errorf("consul at %s cannot be reached to read %s: %w; start the agent, or correct the address", r.shown, q.about, err)
 	}
-	return fmt.Errorf("consul at %s: read %s: %w", r.shown, q.about, err)
+	return fmt.Errorf("consul at %s: the connection broke while it was asked for %s: %w; has the agent stopped?", r.shown, q.about, err)
 }
 
 // refused tells a status that is none of success.

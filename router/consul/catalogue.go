@@ -64,10 +64,9 @@ func (c *catalogue) takeIn(_ context.Context, a answer) error {
 func (c *catalogue) settled(err error) {
 	c.d.mu.Lock()
 	recovered := c.err != nil && err == nil
-	c.d.changed = c.d.changed || !c.read || (c.err == nil) != (err == nil)
+	c.d.note(!c.read || (c.err == nil) != (err == nil))
 	c.err = err
 	c.read = c.read || err == nil
-	c.d.publish()
 	var waiting []*watch
 	for _, w := range c.d.services {
 		if recovered && w.err != nil {
@@ -114,18 +113,24 @@ func (d *Discovery) list(tagged []string, nothing bool) {
 	}
 }
 
-// confirmIndex reads the catalogue's index, which no loss of data hides for as
-// long as that of one service: a few registrations, and its index is that high
-// again.
-func (d *Discovery) confirmIndex(ctx context.Context) error {
+// confirmCatalogue reads the catalogue on behalf of a service that seems to be
+// gone. Its index tells a loss of data for longer than that of the service, which
+// a few registrations bring as high again; and an empty one tells more than an
+// empty service.
+func (d *Discovery) confirmCatalogue(ctx context.Context) error {
 	q := d.catalogue.question
 	q.consistent = true
 	a, err := d.reader.ask(ctx, q)
 	if err != nil {
 		return err
 	}
+	var services map[string]any
+	if err := d.reader.decode(q, a, &services); err != nil {
+		return err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.nothing = len(services) == 0
 	if a.index < d.index {
 		d.wentBack = time.Now()
 	}

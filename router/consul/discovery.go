@@ -36,14 +36,15 @@ type Discovery struct {
 	mu        sync.Mutex // never held across I/O
 	catalogue *catalogue
 	services  map[string]*watch
-	index     uint64    // the catalogue's last
-	nothing   bool      // the catalogue is empty
-	wentBack  time.Time // when an index last did
-	synced    bool      // everything was read once
-	changed   bool      // since the last publication
-	troubled  bool      // what was told last
-	clashes   []Problem // ids that cannot be told apart
-	looking   *look     // the fresh look under way; nil: none
+	index     uint64        // the catalogue's last
+	nothing   bool          // the catalogue is empty
+	wentBack  time.Time     // when an index last did
+	synced    bool          // everything was read once
+	changed   bool          // since the last publication
+	ripe      chan struct{} // holds one token where something is to be published
+	troubled  bool          // what was told last
+	clashes   []Problem     // ids that cannot be told apart
+	looking   *look         // the fresh look under way; nil: none
 }
 
 var _ router.Discovery = (*Discovery)(nil)
@@ -65,7 +66,7 @@ func discover(o Options, r *reader) *Discovery {
 	d := &Discovery{
 		options: o, seed: o.Seed, log: o.logger(), reader: r,
 		places:   make(chan struct{}, watchesAtOnce),
-		services: make(map[string]*watch),
+		services: make(map[string]*watch), ripe: make(chan struct{}, 1),
 	}
 	if d.seed == 0 {
 		d.seed = randomSeed()
@@ -73,6 +74,7 @@ func discover(o Options, r *reader) *Discovery {
 	d.life, d.end = context.WithCancel(context.Background())
 	d.shown.Store(&router.Snapshot{Stale: true})
 	d.catalogue = d.newCatalogue()
+	d.running.Go(d.publisher)
 	d.running.Go(func() { d.catalogue.run(d.life) })
 	return d
 }

@@ -3,9 +3,11 @@ package consul_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +85,24 @@ func stale(want string) func(*router.Snapshot) bool {
 	return func(s *router.Snapshot) bool { return s.Stale && ids(s) == want }
 }
 
+// loud keeps what is logged.
+type loud struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *loud) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *loud) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // instance registers one with the agent, passing unless it has checks.
 func instance(t *testing.T, a *consultest.Agent, r api.AgentServiceRegistration) {
 	t.Helper()
@@ -101,8 +121,14 @@ func ttl() *api.AgentServiceCheck {
 func TestInstancesComeAndGoWithinASecond(t *testing.T) {
 	t.Parallel()
 	a := consultest.Start(t)
-	d := follow(t, consul.Options{Address: a.Address()})
+	var log loud
+	d := follow(t, consul.Options{Address: a.Address(), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	d.until("the empty catalogue", has(""))
+	defer func() {
+		if text := log.String(); text != "" {
+			t.Errorf("a healthy Consul gave reason to log:\n%s", text)
+		}
+	}()
 	soon := func(what string, took time.Duration) {
 		t.Helper()
 		if took > time.Second {
@@ -216,7 +242,8 @@ func TestConsulMayDieAndForget(t *testing.T) {
 	if !slices.Equal(before.Servers, down.Servers) || down.Version <= before.Version {
 		t.Error("the servers were made anew")
 	}
-	for name, err := range map[string]error{"Err": d.Err(), "Refresh": d.Refresh(t.Context())} {
+	look := d.Refresh(t.Context())
+	for name, err := range map[string]error{"Refresh": look, "Err": d.Err()} {
 		if err == nil || !strings.Contains(err.Error(), a.Address()) || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "start the agent") {
 			t.Errorf("%s: %v; want the address, the reason and what to do", name, err)
 		}

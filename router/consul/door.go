@@ -43,7 +43,7 @@ func newDoor(o Options) (*door, error) {
 		TLSClientConfig:       secure,
 		TLSHandshakeTimeout:   o.timeout(),
 		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   watchesAtOnce + looksAtOnce,
+		MaxIdleConnsPerHost:   2 * watchesAtOnce, // a question may begin before the last one's is back
 		IdleConnTimeout:       90 * time.Second,
 		DisableCompression:    true, // the agent is near: packing a large answer costs more than it saves
 		ExpectContinueTimeout: time.Second,

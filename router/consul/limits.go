@@ -8,8 +8,6 @@ const (
 	// takes 200 connections from one address unless told otherwise, and several
 	// workers may share that address.
 	watchesAtOnce = 64
-	// looksAtOnce are connections besides, for the catalogue and registrations.
-	looksAtOnce = 4
 	// waitLong is how long a question waits for a change where every service has
 	// its place; waitTurn where they take turns.
 	waitLong = time.Minute
@@ -29,6 +27,8 @@ const (
 	// that never waits must not keep a core busy.
 	burst = 8
 	pace  = 200 * time.Millisecond
+	// publishEvery is the least time between two snapshots.
+	publishEvery = 20 * time.Millisecond
 	// maxAnswer bounds what is read of one answer.
 	maxAnswer = 256 << 20 // bytes
 )

@@ -126,7 +126,7 @@ func inBubble(t *testing.T, o *oracle, options Options, f func(t *testing.T, d *
 // expect checks the snapshot once everything has come to rest.
 func expect(t *testing.T, d *Discovery, want string, stale bool) {
 	t.Helper()
-	synctest.Wait()
+	after(publishEvery)
 	s := d.Snapshot()
 	var got []string
 	for _, v := range s.Servers {

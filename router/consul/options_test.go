@@ -118,18 +118,14 @@ func TestOnlyTheOptionsSayWhereAndAsWhom(t *testing.T) {
 
 func TestASocketIsAnAddress(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "c") // short: a socket's path has little room
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "s")
+	path := filepath.Join(t.TempDir(), "s")
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Consul-Index", "7")
 		w.Write([]byte(`{}`))
 	}))
 	s.Listener.Close()
 	var listen net.ListenConfig
+	var err error
 	if s.Listener, err = listen.Listen(t.Context(), "unix", path); err != nil {
 		t.Skipf("no sockets here: %v", err)
 	}

@@ -4,9 +4,44 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"junction/router"
 )
+
+// publisher shows what changed, at once, and then not again for a moment: many
+// services that are read one after another make few snapshots.
+func (d *Discovery) publisher() {
+	for {
+		select {
+		case <-d.ripe:
+		case <-d.life.Done():
+			return
+		}
+		d.mu.Lock()
+		d.publish()
+		d.mu.Unlock()
+		pause := time.NewTimer(publishEvery)
+		select {
+		case <-pause.C:
+		case <-d.life.Done():
+			pause.Stop()
+			return
+		}
+	}
+}
+
+// note has what changed published soon. d.mu is held.
+func (d *Discovery) note(changed bool) {
+	if !changed {
+		return
+	}
+	d.changed = true
+	select {
+	case d.ripe <- struct{}{}:
+	default: // it is on its way
+	}
+}
 
 // publish shows what is believed now, where something of it changed.
 // d.mu is held.

@@ -50,6 +50,7 @@ func (d *Discovery) lookAt(l *look) {
 	defer cancel()
 	l.err = d.lookAll(ctx)
 	d.mu.Lock()
+	d.publish()
 	d.looking = nil
 	d.mu.Unlock()
 	close(l.done)

@@ -95,7 +95,7 @@ func (w *watch) entries(ctx context.Context, a answer, known bool) ([]entry, ans
 	if err != nil || len(entries) > 0 || !known {
 		return entries, a, err
 	}
-	if err := w.d.confirmIndex(ctx); err != nil {
+	if err := w.d.confirmCatalogue(ctx); err != nil {
 		return nil, a, err
 	}
 	q := w.question
@@ -158,16 +158,16 @@ func (w *watch) adopt(next, known []*instance) {
 	}
 	w.d.mu.Lock()
 	defer w.d.mu.Unlock()
-	w.instances, w.d.changed = next, true
+	w.instances = next
+	w.d.note(true)
 }
 
 func (w *watch) settled(err error) {
 	w.d.mu.Lock()
 	defer w.d.mu.Unlock()
-	w.d.changed = w.d.changed || !w.read || (w.err == nil) != (err == nil)
+	w.d.note(!w.read || (w.err == nil) != (err == nil))
 	w.err = err
 	w.read = w.read || err == nil
-	w.d.publish()
 }
 
 // gone reports whether the service is, and takes it out.
@@ -178,7 +178,6 @@ func (w *watch) gone() bool {
 		return false
 	}
 	delete(w.d.services, w.name)
-	w.d.changed = true
-	w.d.publish()
+	w.d.note(true)
 	return true
 }
