@@ -98,7 +98,7 @@ func (s *Store) tryWhile(ctx context.Context, what string, retry time.Duration, 
 		if answered(err) && !again(err) {
 			return s.refused(what, err) // also when ctx has ended since: it is the answer
 		}
-		if ctx.Err() != nil {
+		if over(ctx) {
 			return fmt.Errorf("%s: %w", what, ctx.Err())
 		}
 		if !again(err) {
@@ -116,6 +116,15 @@ func (s *Store) tryWhile(ctx context.Context, what string, retry time.Duration, 
 			return fmt.Errorf("%s: %w", what, ctx.Err())
 		}
 	}
+}
+
+// over says whether ctx has ended. A connection notices a deadline that both have
+// a moment before the context does.
+func over(ctx context.Context) bool {
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
 }
 
 // once runs one try, which ends when ctx does.
