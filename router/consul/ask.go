@@ -31,6 +31,7 @@ type answer struct {
 	index  uint64 // never 0
 	hidden bool   // something was left out that the token may not read
 	deny   bool   // what no token allows is denied, and left out without a word
+	stream bool   // it is of a stream of changes, whose indexes are its own
 }
 
 // reader asks questions through the door. It is safe for concurrent use.
@@ -126,13 +127,15 @@ func (r *reader) heading(q question, h http.Header) (answer, error) {
 	}
 	// A stream of changes, which answers most waits, knows of no leader even where
 	// there is one.
-	if h.Get("X-Consul-KnownLeader") == "false" && h.Get("X-Consul-Query-Backend") != "streaming" {
+	stream := h.Get("X-Consul-Query-Backend") == "streaming"
+	if h.Get("X-Consul-KnownLeader") == "false" && !stream {
 		return answer{}, fmt.Errorf("consul at %s: read %s: it has no leader, so what it says may be long past; look at its servers", r.shown, q.about)
 	}
 	return answer{
 		index:  max(index, 1), // 0 would be answered at once, for ever
 		hidden: h.Get("X-Consul-Results-Filtered-By-ACLs") == "true",
 		deny:   h.Get("X-Consul-Default-ACL-Policy") == "deny",
+		stream: stream,
 	}, nil
 }
 

@@ -26,6 +26,9 @@ type follower struct {
 	last    uint64 // index of the last answer; 0: none
 	behind  bool   // something was missed: ask for an answer at once
 	doubted error  // why the last answer is not believed; nil: it is
+	// The last index of either source of answers: that of a stream may be lower
+	// where nothing was lost.
+	stored, streamed uint64
 	pace    pacing
 
 	mu     sync.Mutex
@@ -95,11 +98,15 @@ func (f *follower) round(ctx context.Context, fresh bool) error {
 		return err
 	}
 	f.behind = false
-	if a.index < f.last {
+	last := &f.stored
+	if a.stream {
+		last = &f.streamed
+	}
+	if a.index < *last {
 		f.back()
 		f.behind = true // as Consul advises: begin anew
 	}
-	f.last = a.index
+	f.last, *last = a.index, a.index
 	if a.body == nil { // nothing changed
 		f.behind = f.doubted != nil // what is not believed is read anew
 		return f.doubted

@@ -25,6 +25,7 @@ type oracle struct {
 	refuse  error
 	hang    bool
 	hasty   bool                // does not wait
+	lag     uint64              // waits are answered from a stream with indexes that much lower
 	up      map[string][]string // service → ids
 	changed chan struct{}
 	asked   int
@@ -44,6 +45,13 @@ func (o *oracle) change(f func()) {
 	o.changed = make(chan struct{})
 }
 
+// questions is how many there were.
+func (o *oracle) questions() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.asked
+}
+
 func (o *oracle) RoundTrip(req *http.Request) (*http.Response, error) {
 	query := req.URL.Query()
 	after, _ := strconv.ParseUint(query.Get("index"), 10, 64)
@@ -53,7 +61,7 @@ func (o *oracle) RoundTrip(req *http.Request) (*http.Response, error) {
 	for {
 		o.mu.Lock()
 		changed, hang := o.changed, o.hang
-		if !hang && (after == 0 || o.index != after || o.refuse != nil || o.hasty) {
+		if !hang && (after == 0 || o.index-o.lag != after || o.refuse != nil || o.hasty) {
 			defer o.mu.Unlock()
 			return o.answer(req)
 		}
@@ -83,6 +91,11 @@ func (o *oracle) answer(req *http.Request) (*http.Response, error) {
 		status, body = o.reply(req.URL.Path)
 	}
 	h := http.Header{"X-Consul-Index": {strconv.FormatUint(o.index, 10)}, "X-Consul-Knownleader": {"true"}}
+	if o.lag > 0 && req.URL.Query().Has("index") {
+		h.Set("X-Consul-Index", strconv.FormatUint(o.index-o.lag, 10))
+		h.Set("X-Consul-Query-Backend", "streaming")
+		h.Set("X-Consul-KnownLeader", "false")
+	}
 	for name, values := range o.header {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
@@ -189,11 +202,9 @@ func TestTriesAgainSlowlyAndComesBackSoon(t *testing.T) {
 	inBubble(t, o, Options{}, func(t *testing.T, d *Discovery) {
 		o.change(func() { o.refuse = errors.New("connection refused") })
 		after(time.Minute)
-		o.mu.Lock()
-		before := o.asked
-		o.mu.Unlock()
+		before := o.questions()
 		after(time.Minute)
-		if n := o.asked - before; n < 30 || n > 90 {
+		if n := o.questions() - before; n < 30 || n > 90 {
 			t.Errorf("%d tries in a minute of a Consul that is down; want about 50", n)
 		}
 		o.change(func() { o.refuse, o.up["y"] = nil, []string{"b"} })
@@ -278,14 +289,31 @@ func TestAnswersThatNeverWaitKeepNoCoreBusy(t *testing.T) {
 	o.hasty = true
 	inBubble(t, o, Options{}, func(t *testing.T, d *Discovery) {
 		after(10 * time.Second)
-		o.mu.Lock()
-		before := o.asked
-		o.mu.Unlock()
+		before := o.questions()
 		after(10 * time.Second)
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if n := o.asked - before; n > 2*int(10*time.Second/pace)+2 {
+		if n := o.questions() - before; n > 2*int(10*time.Second/pace)+2 {
 			t.Errorf("%d questions in 10 s by two followers", n)
+		}
+	})
+}
+
+func TestAStreamHasIndexesOfItsOwn(t *testing.T) {
+	o := newOracle(map[string][]string{"x": {"a", "b"}})
+	o.lag = 5
+	inBubble(t, o, Options{}, func(t *testing.T, d *Discovery) {
+		expect(t, d, "a b", false)
+		before := o.questions()
+		after(10 * waitLong)
+		if n := o.questions() - before; n > 30 {
+			t.Errorf("%d questions in ten minutes", n)
+		}
+		for _, left := range []string{"b", ""} {
+			if err := d.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			o.change(func() { o.index++; o.up["x"] = strings.Fields(left) })
+			after(time.Second)
+			expect(t, d, left, false)
 		}
 	})
 }
