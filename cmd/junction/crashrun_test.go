@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -16,20 +15,22 @@ import (
 	"testing"
 	"time"
 
+	"junction/cmd/junction/internal/wire"
 	"junction/state"
-	"junction/state/sqlite"
 )
 
 // crashRun is one thread in a directory of its own.
 type crashRun struct {
 	binary, dir, crashAt string
+	store                string // its address
+	workers              bool   // run and resume leave it to a worker
 }
 
 const crashThread = "crash-thread"
 
-func newCrashRun(t *testing.T, binary string) *crashRun {
+func newCrashRun(t *testing.T, binary, store string, workers bool) *crashRun {
 	t.Helper()
-	r := &crashRun{binary: binary, dir: t.TempDir()}
+	r := &crashRun{binary: binary, dir: t.TempDir(), store: store, workers: workers}
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -51,19 +52,30 @@ func (r *crashRun) command(t *testing.T, args ...string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.binary, args...)
+	cmd, out := r.prepare(ctx, args...)
+	return ended(t, args, cmd.Run(), out)
+}
+
+// prepare is a command of the binary, its crash point set.
+func (r *crashRun) prepare(ctx context.Context, args ...string) (*exec.Cmd, *locked) {
+	cmd := exec.CommandContext(ctx, r.binary, append(args, "--store", r.store, "--lease", "2s")...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "JUNCTION_CRASH="+r.crashAt, "JUNCTION_CRASH_TRACE="+r.path("trace"))
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	out := new(locked)
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd, out
+}
+
+// ended is the exit code of a command, or -1 when it was killed.
+func ended(t *testing.T, args []string, err error, out *locked) int {
+	t.Helper()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			if status.Signal() != syscall.SIGKILL || ctx.Err() != nil {
+			if status.Signal() != syscall.SIGKILL {
 				t.Fatalf("%v ended by %v:\n%s", args, status.Signal(), out.String())
 			}
 			return -1
@@ -78,6 +90,45 @@ func (r *crashRun) command(t *testing.T, args ...string) int {
 	}
 	t.Fatalf("%v: %v", args, err)
 	return 0
+}
+
+// serve has a worker run the thread until it stops, and returns 0, or -1 when
+// the worker was killed.
+func (r *crashRun) serve(t *testing.T) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd, out := r.prepare(ctx, "serve", "--config", r.path("junction.yaml"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
+	store := r.open(t)
+	defer closing(t, store)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	stopping := false
+	for {
+		select {
+		case err := <-over:
+			return ended(t, cmd.Args, err, out)
+		case <-ctx.Done():
+			t.Fatalf("the worker did not bring the thread to a stop:\n%s", out.String())
+		case <-tick.C:
+		}
+		thread, err := store.Thread(t.Context(), crashThread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stopping || thread.Status == state.StatusPending || thread.Status == state.StatusRunning {
+			continue
+		}
+		stopping = true
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // untilDone resumes until the thread is completed.
@@ -96,25 +147,44 @@ func (r *crashRun) drive(t *testing.T) int {
 		var code int
 		switch thread, found := r.thread(t); {
 		case !found:
-			code = r.command(t, "run", "crash.yaml", "--thread", crashThread)
+			code = r.begin(t, "run", "crash.yaml", "--config", r.path("junction.yaml"), "--thread", crashThread)
 		case thread.Status == state.StatusCompleted:
 			return 0
 		case thread.Waiting > 0:
-			code = r.command(t, "resume", crashThread, "--answer", "true")
+			code = r.begin(t, "resume", crashThread, "--answer", "true")
 		default:
-			code = r.command(t, "resume", crashThread)
+			code = r.begin(t, "resume", crashThread)
 		}
-		if code == 0 || code == -1 {
+		if code == -1 || code == 0 && !r.workers {
 			return code
 		}
+	}
+	if thread, _ := r.thread(t); thread.Status == state.StatusCompleted {
+		return 0
 	}
 	t.Fatal("the thread makes no headway")
 	return exitFailed
 }
 
-func (r *crashRun) open(t *testing.T) *sqlite.Store {
+// begin runs a command that goes on with the thread; where workers do so, it
+// leaves the thread to one, unless one that died has it still.
+func (r *crashRun) begin(t *testing.T, args ...string) int {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), r.path(".junction/state.db"), nil)
+	if !r.workers {
+		return r.command(t, args...)
+	}
+	thread, found := r.thread(t)
+	if !found || thread.Status.Stopped() {
+		if code := r.command(t, append(args, "--detach")...); code != 0 {
+			return code
+		}
+	}
+	return r.serve(t)
+}
+
+func (r *crashRun) open(t *testing.T) state.Store {
+	t.Helper()
+	store, err := wire.OpenStore(t.Context(), strings.Replace(r.store, "sqlite:", "sqlite:"+r.dir+"/", 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +193,6 @@ func (r *crashRun) open(t *testing.T) *sqlite.Store {
 
 func (r *crashRun) thread(t *testing.T) (state.Thread, bool) {
 	t.Helper()
-	if _, err := os.Stat(r.path(".junction/state.db")); err != nil {
-		return state.Thread{}, false
-	}
 	store := r.open(t)
 	defer closing(t, store)
 	thread, err := store.Thread(t.Context(), crashThread)

@@ -77,7 +77,7 @@ func junctionIn(t *testing.T, dir string, args ...string) (stdout, stderr string
 }
 
 // commandIn is this test binary as the command.
-func commandIn(ctx context.Context, t *testing.T, dir string, args ...string) *exec.Cmd {
+func commandIn(ctx context.Context, t testing.TB, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -89,7 +89,7 @@ func commandIn(ctx context.Context, t *testing.T, dir string, args ...string) *e
 	return cmd
 }
 
-func writeFiles(t *testing.T, dir string, files map[string]string) {
+func writeFiles(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

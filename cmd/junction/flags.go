@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // storeFlags name the store; every verb that reads or writes threads has them.
 type storeFlags struct {
-	Store string `placeholder:"ADDRESS" help:"Where threads are kept, sqlite:PATH or memory: for none that lasts. Default: sqlite:.junction/state.db, or for run what the servers file says."`
+	Store string `placeholder:"ADDRESS" env:"JUNCTION_STORE" help:"Where threads are kept: sqlite:PATH, redis://HOST:PORT (rediss://, redis-cluster://, redis-sentinel://) for a fleet, or memory: for none that lasts. Default: sqlite:.junction/state.db, or for run and serve what the servers file says. A Redis password may come from JUNCTION_REDIS_PASSWORD."`
 	JSON  bool   `name:"json" help:"Print one JSON document on stdout and nothing else there."`
 }
 
@@ -24,7 +25,7 @@ type storeFlags struct {
 func (f storeFlags) withStore(ctx context.Context, con console, do func(context.Context, state.Store) error) error {
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
-	store, err := wire.OpenExisting(ctx, f.Store)
+	store, err := wire.OpenExisting(ctx, f.Store, nil) // who runs threads is warned of its settings
 	if err != nil {
 		return wireError(err)
 	}
@@ -35,12 +36,30 @@ func (f storeFlags) withStore(ctx context.Context, con console, do func(context.
 // configFlag names the servers file.
 type configFlag struct {
 	Config string `placeholder:"FILE" type:"path" help:"Servers file. Default: junction.yaml beside the workflow file, else in the user's configuration directory."`
+	Consul string `placeholder:"URL" help:"Consul whose services tagged mcp are servers too, for example http://127.0.0.1:8500. Default: what the servers file says."`
 }
 
 // runFlags are shared by run and resume.
 type runFlags struct {
 	Timeout time.Duration `placeholder:"D" help:"Longest time this run may take, for example 10m."`
 	Yes     bool          `help:"Answer yes to yes-or-no questions."`
+	Lease   time.Duration `default:"10s" help:"Time to live of the thread's lease: how long another process waits after this one has died."`
+	Detach  bool          `help:"Leave the thread to the workers (junction serve) of a shared store, and return at once."`
+}
+
+// check refuses flags that do not go together.
+func (f runFlags) check() error {
+	if f.Detach && (f.Yes || f.Timeout > 0) {
+		return errors.New("--detach: --yes and --timeout belong to a run that this command waits for; leave them out")
+	}
+	return checkLease(f.Lease)
+}
+
+func checkLease(d time.Duration) error {
+	if d < time.Second {
+		return fmt.Errorf("--lease %s: at least 1s, or a slow moment loses threads", d)
+	}
+	return nil
 }
 
 // parseSets reads --set key=value; a value @FILE is the file's text, and @@

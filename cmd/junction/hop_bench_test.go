@@ -19,12 +19,15 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	goredis "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"junction/router"
 	routermcp "junction/router/mcp"
 	"junction/state"
 	"junction/state/memory"
+	"junction/state/redis"
+	"junction/state/redis/redistest"
 	"junction/state/sqlite"
 )
 
@@ -97,6 +100,8 @@ func BenchmarkRoutedHop(b *testing.B) {
 	url := startEcho(b)
 	bare := bareClient(b, url)
 	store := openBenchStore(b)
+	r := redistest.Start(b)
+	overRedis := openRedis(b, r)
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("safe/callers=%d", callers), func(b *testing.B) {
 			h := newHopBench(b, url, state.Safe, memory.New(nil))
@@ -114,6 +119,44 @@ func BenchmarkRoutedHop(b *testing.B) {
 				return reference.commit(ctx, n, state.CallSuccess)
 			}, h.hop)
 		})
+		b.Run(fmt.Sprintf("conditional-redis/callers=%d", callers), func(b *testing.B) {
+			h := newHopBench(b, url, state.Conditional, overRedis)
+			eval := bareScript(b, r)
+			paired(b, callers, func(ctx context.Context, n int64) error {
+				if err := eval(ctx, n, recordBytes); err != nil {
+					return err
+				}
+				if err := callBare(ctx, bare); err != nil {
+					return err
+				}
+				return eval(ctx, n, recordBytes)
+			}, h.hop)
+		})
+	}
+}
+
+// recordBytes is about what a record of such a hop takes in a store.
+const recordBytes = 600
+
+func openRedis(b *testing.B, r *redistest.Server) state.Store {
+	b.Helper()
+	store, err := redis.Open(b.Context(), r.Address()+"?prefix=bench", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { closing(b, store) })
+	return store
+}
+
+// bareScript runs a script that stores so many bytes in a hash, with a client
+// that does nothing else.
+func bareScript(b *testing.B, r *redistest.Server) func(ctx context.Context, n int64, bytes int) error {
+	b.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: r.Addr(), PoolSize: 100})
+	b.Cleanup(func() { closing(b, c) })
+	script := goredis.NewScript(`return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])`)
+	return func(ctx context.Context, n int64, bytes int) error {
+		return script.Run(ctx, c, []string{"bare"}, n, strings.Repeat("x", bytes)).Err()
 	}
 }
 

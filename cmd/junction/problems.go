@@ -16,6 +16,7 @@ import (
 	"junction/graph"
 	"junction/state"
 	"junction/state/document"
+	"junction/state/redis"
 )
 
 // clean strips control characters that servers or files could have put into a
@@ -43,16 +44,19 @@ func isNotFound(err error) bool { return errors.Is(err, state.ErrNotFound) }
 // wireError sorts what can go wrong while store and servers are opened.
 func wireError(err error) error {
 	var config *wire.ConfigError
+	var address *redis.AddressError
 	switch {
 	case errors.Is(err, wire.ErrNoStore):
 		return failed(err, "junction run FILE, or --store ADDRESS if threads are kept elsewhere")
 	case errors.Is(err, state.ErrNewer):
 		return failed(err, "use the version of junction that wrote it, or another --store")
+	case errors.Is(err, state.ErrUnavailable):
+		return failed(err, "see that the store runs and can be reached, or use another --store")
 	case errors.Is(err, state.ErrCorrupt):
 		return failed(err, "restore it from a copy, or use another --store")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return failed(err, "--store sqlite:PATH with a path that can be written")
-	case errors.As(err, &config), isBadFile(err), errors.Is(err, wire.ErrAddress):
+	case errors.As(err, &config), errors.As(err, &address), isBadFile(err), errors.Is(err, wire.ErrAddress), errors.Is(err, wire.ErrNoQueue):
 		return usage(err)
 	}
 	return err

@@ -16,6 +16,7 @@ import (
 type resumeCmd struct {
 	Thread string   `arg:"" help:"The thread's id, or its unambiguous beginning."`
 	Answer []string `sep:"none" placeholder:"[ID=]JSON" help:"Answer to a waiting question (repeatable); the id may be left out when only one waits."`
+	Busy   string   `enum:"reject,queue,interrupt" default:"reject" help:"What to do when another live process runs the thread: reject; queue: wait until it has ended; interrupt: have it stopped first."`
 	runFlags
 	storeFlags
 	configFlag
@@ -28,15 +29,16 @@ the thread was started with, not today's file.
 Examples:
   junction resume 0198c5ee
   junction resume 0198c5ee --answer true
-  junction resume 0198c5ee --answer q1='{"choice":"again"}'`
+  junction resume 0198c5ee --answer q1='{"choice":"again"}'
+  junction resume 0198c5ee --detach --store redis://127.0.0.1:6379`
 }
 
 func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	answers, err := parseAnswers(c.Answer)
-	if err != nil {
+	if err := errors.Join(err, c.check()); err != nil {
 		return usage(err)
 	}
-	store, err := wire.OpenExisting(ctx, c.Store)
+	store, err := wire.OpenExisting(ctx, c.Store, logger(con))
 	if err != nil {
 		return wireError(err)
 	}
@@ -55,29 +57,26 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	}
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
-	app, err := wire.OpenWith(store, wire.Settings{Config: config, Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Observer: progress, Log: logger(con)})
+	app, err := wire.OpenWith(ctx, store, wire.Settings{Config: config, Consul: orWord(c.Consul, thread.Meta["consul"]), Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Detach: c.Detach, Observer: progress, Log: logger(con)})
 	if err != nil {
 		return wireError(err)
 	}
 	defer closeApp(app, con)
-	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: c.Store, thread: thread.ID}
-	return r.resume(ctx, wf, thread.ID, graph.RunOptions{Answers: answers, WaitBusy: countdown(con, thread.ID)})
+	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: wire.Redact(c.Store), thread: thread.ID}
+	opt := graph.RunOptions{Answers: answers, Busy: graph.BusyPolicy(c.Busy), WaitBusy: countdown(con, thread.ID)}
+	if c.Detach {
+		return r.requeue(ctx, wf, thread.ID, opt)
+	}
+	return r.resume(ctx, wf, thread.ID, opt)
 }
 
 // storedWorkflow is the workflow a thread was started with.
 func storedWorkflow(ctx context.Context, store state.Store, t state.Thread) (*workflow.Workflow, error) {
-	if t.Definition == "" {
-		return nil, failed(fmt.Errorf("thread %s was started by a Go program (%s), not from a workflow file", t.ID, t.Workflow), "resume it from that program")
+	wf, err := wire.Workflow(ctx, store, t)
+	if none := new(wire.NoDefinitionError); errors.As(err, &none) {
+		return nil, failed(err, "resume it from that program")
 	}
-	text, err := store.Blob(ctx, t.ID, t.Definition)
-	if err != nil {
-		return nil, fmt.Errorf("thread %s: its workflow cannot be read: %w", t.ID, err)
-	}
-	wf, err := workflow.Parse(orWord(t.Meta["file"], t.Workflow), text)
-	if err != nil {
-		return nil, fmt.Errorf("thread %s: this version does not accept the workflow it was started with: %w", t.ID, err)
-	}
-	return wf, nil
+	return wf, err
 }
 
 // countdown tells how long a live lease has still to run.
@@ -97,6 +96,12 @@ func (r *runner) startError(err error) error {
 		return failed(err, "junction resume %s once it has ended, or junction cancel %s", busy.Thread, busy.Thread)
 	case errors.Is(err, state.ErrExists):
 		return &exitError{code: exitUsage, err: err, next: r.command("resume", r.thread) + ", or another --thread"}
+	case errors.Is(err, state.ErrVanished):
+		return failed(err, "ask whoever runs the store what happened to its data; junction threads lists what it holds")
+	case errors.Is(err, state.ErrRegressed):
+		return failed(err, "%s, and compare it with what the servers did", r.command("history", r.thread))
+	case errors.Is(err, state.ErrUnavailable):
+		return failed(err, "%s once the store is there again: nothing that was kept is lost", r.command("resume", r.thread))
 	case errors.Is(err, state.ErrLeaseLost):
 		return failed(err, "junction threads shows how the thread fares, which another worker has taken over")
 	case isBadAnswer(err):

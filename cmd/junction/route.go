@@ -37,7 +37,7 @@ func (c *routeCmd) Run(ctx context.Context, con console) error {
 	if err := errors.Join(err, err2); err != nil {
 		return usage(err)
 	}
-	app, err := wire.Open(ctx, wire.Settings{Store: "memory:", Config: c.Config, Workflow: c.File, NeedConfig: true, Log: logger(con)})
+	app, err := wire.Open(ctx, wire.Settings{Store: "memory:", Config: c.Config, Consul: c.Consul, Workflow: c.File, NeedConfig: true, Log: logger(con)})
 	if err != nil {
 		return wireError(err)
 	}

@@ -29,13 +29,17 @@ func (*runCmd) Help() string {
 	return `Runs the workflow to its end, a question or a failure; everything is kept, so that a run
 that was stopped or killed goes on with "junction resume THREAD" without repeating a finished call.
 
-Example:
+Examples:
   junction run examples/codereview/review.yaml --set repo=../service --yes
+  junction run review.yaml --store redis://127.0.0.1:6379 --consul http://127.0.0.1:8500 --detach
 
 Exit codes: 0 done, 1 failed, 2 bad usage or file, 3 waiting for an answer, 4 cancelled.`
 }
 
 func (c *runCmd) Run(ctx context.Context, con console) error {
+	if err := c.check(); err != nil {
+		return usage(err)
+	}
 	wf, err := workflow.Load(c.File)
 	if err != nil {
 		return usage(err)
@@ -44,13 +48,13 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	if err != nil {
 		return usage(err)
 	}
-	meta, err := metaOf(c.File, c.Config)
+	meta, err := metaOf(c.File, c.configFlag)
 	if err != nil {
 		return usage(err)
 	}
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Workflow: c.File, NeedConfig: len(wf.Uses()) > 0, Observer: progress, Log: logger(con)})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Workflow: c.File, Detach: c.Detach, Shared: c.Detach, NeedConfig: len(wf.Uses()) > 0 && !c.Detach, Observer: progress, Log: logger(con)})
 	if err != nil {
 		return wireError(err)
 	}
@@ -59,16 +63,17 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 		fmt.Fprintf(con.err, "junction: old threads could not be deleted: %v\n", err)
 	}
 	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: app.Address, thread: c.Thread}
-	return r.run(ctx, wf, graph.RunOptions{
-		Thread: c.Thread, Input: input, Definition: wf.Text,
-		Meta: meta,
-	})
+	opt := graph.RunOptions{Thread: c.Thread, Input: input, Definition: wf.Text, Meta: meta}
+	if c.Detach {
+		return r.queue(ctx, wf, opt)
+	}
+	return r.run(ctx, wf, opt)
 }
 
 // metaOf is what a thread keeps to be resumed from anywhere: absolute paths of
-// the workflow file, of the servers file where one was named, and the working
-// directory.
-func metaOf(file, config string) (map[string]string, error) {
+// the workflow file, of the servers file where one was named, the working
+// directory, and the address of Consul where one was given.
+func metaOf(file string, servers configFlag) (map[string]string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -77,8 +82,11 @@ func metaOf(file, config string) (map[string]string, error) {
 	if meta["file"], err = filepath.Abs(file); err != nil {
 		return nil, err
 	}
-	if config != "" {
-		meta["config"], err = filepath.Abs(config)
+	if servers.Consul != "" {
+		meta["consul"] = servers.Consul
+	}
+	if servers.Config != "" {
+		meta["config"], err = filepath.Abs(servers.Config)
 	}
 	return meta, err
 }
@@ -137,20 +145,38 @@ func (r *runner) drive(ctx context.Context, wf *workflow.Workflow, opt graph.Run
 		ctx, cancel = context.WithTimeoutCause(ctx, r.flags.Timeout, fmt.Errorf("--timeout %s is over", r.flags.Timeout))
 		defer cancel()
 	}
-	opt.Store, opt.Drain, opt.OnEvent = r.app.Store, drainOf(ctx), r.progress.Event
+	opt.Store, opt.LeaseTTL, opt.Drain, opt.OnEvent = r.app.Store, r.flags.Lease, drainOf(ctx), r.progress.Event
 	res, err := start(ctx, g, opt)
+	for range retakes {
+		if !again(err) || ctx.Err() != nil {
+			break
+		}
+		fmt.Fprintf(r.con.err, "junction: %s; taking the thread up again\n", clean(err.Error()))
+		res, err = g.Resume(ctx, res.Thread, graph.RunOptions{Store: opt.Store, LeaseTTL: opt.LeaseTTL, Drain: opt.Drain, OnEvent: opt.OnEvent, WaitBusy: countdown(r.con, res.Thread)})
+	}
 	for err == nil && r.flags.Yes && res.Status == state.StatusInterrupted {
 		answers := yesTo(res.Interrupts)
 		if len(answers) == 0 {
 			break
 		}
-		res, err = g.Resume(ctx, res.Thread, graph.RunOptions{Store: opt.Store, Drain: opt.Drain, OnEvent: opt.OnEvent, Answers: answers})
+		res, err = g.Resume(ctx, res.Thread, graph.RunOptions{Store: opt.Store, LeaseTTL: opt.LeaseTTL, Drain: opt.Drain, OnEvent: opt.OnEvent, Answers: answers})
 	}
 	r.progress.Close()
 	if err != nil {
 		return r.startError(err)
 	}
 	return r.finish(context.WithoutCancel(ctx), res)
+}
+
+// retakes is how often a run whose lease was lost is taken up again: a store
+// that was away for longer than the lease costs one, and nobody else's work is
+// disturbed, for then the thread is busy.
+const retakes = 3
+
+// again says whether a run broke off in a way that taking it up again can mend.
+func again(err error) bool {
+	lost := errors.Is(err, state.ErrLeaseLost) || errors.Is(err, state.ErrUnavailable)
+	return lost && !errors.Is(err, state.ErrVanished) && !errors.Is(err, state.ErrRegressed)
 }
 
 // yesTo answers the questions that take a boolean.
@@ -193,9 +219,14 @@ func (r *runner) finish(ctx context.Context, res graph.Result) error {
 // command is one that concerns the thread, with the flag that finds it, ready
 // for a shell.
 func (r *runner) command(verb, thread string) string {
-	cmd := "junction " + verb + " " + view.Quote(thread)
-	if r.store != "" {
-		cmd += " --store " + view.Quote(r.store)
+	return "junction " + verb + " " + view.Quote(thread) + r.storeFlag()
+}
+
+// storeFlag is the flag that finds the store, behind a space; "" where it is the
+// default.
+func (r *runner) storeFlag() string {
+	if r.store == "" || r.store == wire.Redact(os.Getenv("JUNCTION_STORE")) {
+		return "" // it is found again without being named
 	}
-	return cmd
+	return " --store " + view.Quote(r.store)
 }

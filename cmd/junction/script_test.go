@@ -6,10 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"junction/state/redis/redistest"
 )
 
 // TestScripts runs the command line as people type it: testdata/script/*.txtar.
@@ -25,15 +31,42 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", os.Getenv("HOME"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
 			e.Setenv("EXAMPLE", example)
+			if strings.HasPrefix(filepath.Base(e.WorkDir), "script-fleet") {
+				e.Setenv("REDIS", redistest.Shared(t).Address()+"?prefix="+uuid.NewString())
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,
+			"waits":  waits,
 			"seed":   seed,
 			"large":  func(ts *testscript.TestScript, _ bool, args []string) { fill(ts, args[0], ' ', 50<<20) },
 			"binary": func(ts *testscript.TestScript, _ bool, args []string) { fill(ts, args[0], 0, 1000) },
 		},
 	})
+}
+
+// waits polls until a thread has a status, for half a minute at most.
+func waits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: waits THREAD STATUS")
+	}
+	limit := time.After(30 * time.Second)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	line := regexp.MustCompile("(?m)^" + args[0] + ` +\S+ +` + args[1] + " ")
+	for {
+		ts.Check(ts.Exec("junction", "threads"))
+		list := ts.ReadFile("stdout")
+		if line.MatchString(list) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			ts.Fatalf("thread %s is not %s after half a minute:\n%s", args[0], args[1], list)
+		}
+	}
 }
 
 // exits runs a command and holds its exit code against the first argument.

@@ -27,7 +27,7 @@ Examples:
 func (c *serversCmd) Run(ctx context.Context, con console) error {
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
-	app, err := wire.Open(ctx, wire.Settings{Store: "memory:", Config: c.Config, Workflow: c.File, NeedConfig: true, Log: logger(con)})
+	app, err := wire.Open(ctx, wire.Settings{Store: "memory:", Config: c.Config, Consul: c.Consul, Workflow: c.File, NeedConfig: true, Log: logger(con)})
 	if err != nil {
 		return wireError(err)
 	}

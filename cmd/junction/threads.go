@@ -15,6 +15,7 @@ type threadsCmd struct {
 	Workflow string `placeholder:"NAME" help:"Only threads of this workflow."`
 	Limit    int    `default:"50" help:"At most this many; 0 for all."`
 	Delete   string `placeholder:"ID" help:"Delete this thread and everything it stored."`
+	Watch    bool   `help:"Follow them until Ctrl-C: the list redrawn on a terminal, a line for each change elsewhere."`
 	Prune    bool   `help:"Delete completed threads older than 7 days and stopped ones older than 30."`
 	storeFlags
 }
@@ -25,6 +26,7 @@ completed threads after 7 days and failed, cancelled or waiting ones after 30; -
 
 Examples:
   junction threads --status interrupted
+  junction threads --watch
   junction threads --delete 0198c5ee`
 }
 
@@ -50,7 +52,10 @@ func (c *threadsCmd) on(ctx context.Context, store state.Store, con console) err
 		_, err = fmt.Fprintf(con.out, "%s deleted\n", view.Count(n, "thread"))
 		return err
 	}
-	threads, err := store.Threads(ctx, state.ThreadFilter{Status: state.Status(c.Status), Workflow: c.Workflow, Limit: c.Limit})
+	if c.Watch {
+		return c.watch(ctx, store, con)
+	}
+	threads, err := store.Threads(ctx, c.filter())
 	if err != nil {
 		return err
 	}
@@ -62,6 +67,10 @@ func (c *threadsCmd) on(ctx context.Context, store state.Store, con console) err
 		return view.JSON(con.out, listed)
 	}
 	return view.Threads(con.out, listed, view.Style{Color: con.color})
+}
+
+func (c *threadsCmd) filter() state.ThreadFilter {
+	return state.ThreadFilter{Status: state.Status(c.Status), Workflow: c.Workflow, Limit: c.Limit}
 }
 
 func (c *threadsCmd) delete(ctx context.Context, store state.Store, con console) error {

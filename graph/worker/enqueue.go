@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -26,22 +27,24 @@ const hold = 10 * time.Second
 //	                     takes it out again.
 //	after it             leaves a thread with an entry: it is run 10 s later.
 //
-// An error of ready is returned as it is, and the entry is left to the workers:
-// whether ready took effect is theirs to see. An error after it says that the
+// An error of ready is returned, and the entry is left to the workers, due at
+// once: whether ready took effect is theirs to see, and an entry that was there
+// before must not wait for it. An error after it says that the
 // thread is ready all the same.
 func Enqueue(ctx context.Context, q state.Queue, thread string, ready func(ctx context.Context) error) error {
 	if err := q.Enqueue(ctx, thread, hold); err != nil {
 		return fmt.Errorf("queue thread %s: %w", thread, err)
 	}
 	crash.Point("queue.held.after")
-	if err := heldBack(ctx, q, thread, ready); err != nil {
-		return err
-	}
+	failed := heldBack(ctx, q, thread, ready)
 	crash.Point("queue.ready.after")
-	// It is ready whether or not the caller still waits.
+	// It may be ready, whether or not the caller still waits.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hold/2)
 	defer cancel()
-	if err := q.Enqueue(ctx, thread, 0); err != nil {
+	switch err := q.Enqueue(ctx, thread, 0); {
+	case failed != nil:
+		return errors.Join(failed, err)
+	case err != nil:
 		return fmt.Errorf("thread %s is ready and will be run in %s, but no worker could be told of it: %w", thread, hold, err)
 	}
 	crash.Point("queue.due.after")

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -38,6 +39,20 @@ func ListThreads(ctx context.Context, store state.Store, threads []state.Thread)
 	return listed, nil
 }
 
+// ThreadLine is one line on where a thread stands, its questions included.
+func ThreadLine(t Thread) string {
+	text := fmt.Sprintf("%s  %s  %s  %s  step %d", t.Updated.Local().Format(time.TimeOnly), t.ID, Clean(t.Workflow), t.Status, t.Step)
+	if t.Failure != nil {
+		text += "  " + t.note()
+	}
+	for _, q := range t.Questions {
+		text += fmt.Sprintf("\n  ? %s  %s: %s", q.ID, q.Node, shorten(questionText(q.Value), 80))
+	}
+	return text
+}
+
+func (t Thread) note() string { return shorten(t.Failure.Code+": "+line(t.Failure.Message), 70) }
+
 // Threads prints a table, each thread's questions below it.
 func Threads(w io.Writer, threads []Thread, s Style) error {
 	if len(threads) == 0 {
@@ -51,7 +66,7 @@ func Threads(w io.Writer, threads []Thread, s Style) error {
 	for _, t := range threads {
 		note := ""
 		if t.Failure != nil {
-			note = shorten(t.Failure.Code+": "+line(t.Failure.Message), 70)
+			note = t.note()
 		}
 		p.f("%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, Clean(t.Workflow), t.Status, t.Step, t.Updated.Local().Format(time.DateTime), note)
 	}

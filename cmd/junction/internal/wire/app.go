@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"junction/router"
+	"junction/router/consul"
 	"junction/router/mcp"
 	"junction/router/static"
 	"junction/state"
@@ -30,6 +31,9 @@ type Settings struct {
 	Config     string          // servers file; "": looked for, see static.Find
 	Workflow   string          // the workflow file it is looked for beside
 	Dir        string          // what PWD stands for in the servers file; "": the working directory
+	Consul     string          // address of Consul, for servers found there; "": what the servers file says
+	Shared     bool            // only a store that workers can share will do: ErrNoQueue, and nothing is made
+	Detach     bool            // the thread is left to workers: no server is looked for
 	NeedConfig bool            // without a servers file: *static.NotFoundError instead of no servers
 	Observer   router.Observer // watches hops; nil: nobody does
 	Log        *slog.Logger
@@ -38,11 +42,12 @@ type Settings struct {
 // App is a wired Junction.
 type App struct {
 	Store      state.Store
-	Address    string // of the store that Open opened; "" for DefaultStore
+	Address    string // of the store that Open opened, without password; "" for DefaultStore
 	Router     *router.Router
 	ConfigPath string // "" without a servers file
 
 	client    *mcp.Client
+	consul    *consul.Discovery // nil: none
 	ownsStore bool
 }
 
@@ -51,7 +56,7 @@ type App struct {
 func Open(ctx context.Context, s Settings) (*App, error) {
 	config, err := loadConfig(s.Config, s.Workflow, s.Dir)
 	if none := new(static.NotFoundError); errors.As(err, &none) {
-		if s.NeedConfig {
+		if s.NeedConfig && s.Consul == "" {
 			return nil, err
 		}
 		err = nil
@@ -63,22 +68,30 @@ func Open(ctx context.Context, s Settings) (*App, error) {
 	if address == "" && config != nil {
 		address = config.Store
 	}
-	store, err := OpenStore(ctx, address)
+	if s.Shared {
+		if err := shared(address); err != nil {
+			return nil, err
+		}
+	}
+	store, err := OpenStore(ctx, address, s.Log)
 	if err != nil {
 		return nil, err
 	}
-	app := join(store, config, s)
-	app.Address, app.ownsStore = address, true
+	app, err := join(ctx, store, config, s)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	app.Address, app.ownsStore = Redact(address), true
 	return app, nil
 }
 
 // OpenWith is Open on a store that is open already and stays the caller's.
-func OpenWith(store state.Store, s Settings) (*App, error) {
+func OpenWith(ctx context.Context, store state.Store, s Settings) (*App, error) {
 	config, err := LoadConfig(s.Config, s.Workflow, s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return join(store, config, s), nil
+	return join(ctx, store, config, s)
 }
 
 // LoadConfig finds and reads the servers file; without one it returns nil.
@@ -116,15 +129,22 @@ func loadConfig(flag, workflow, dir string) (*static.Config, error) {
 	}})
 }
 
-func join(store state.Store, config *static.Config, s Settings) *App {
-	client := mcp.New(&mcp.Options{Logger: s.Log})
-	app := &App{Store: store, client: client}
-	var discovery router.Discovery = none{}
+func join(ctx context.Context, store state.Store, config *static.Config, s Settings) (*App, error) {
+	app := &App{Store: store}
+	var found []router.Discovery
 	if config != nil {
-		discovery, app.ConfigPath = config.Discovery(), config.Path
+		found, app.ConfigPath = append(found, config.Discovery()), config.Path
 	}
-	app.Router = router.New(discovery, client, &router.Options{Observer: s.Observer})
-	return app
+	registry, err := openConsul(ctx, config, s)
+	if err != nil {
+		return nil, err
+	}
+	if registry != nil {
+		found, app.consul = append(found, registry), registry
+	}
+	app.client = mcp.New(&mcp.Options{Logger: s.Log})
+	app.Router = router.New(router.Join(found...), app.client, &router.Options{Observer: s.Observer})
+	return app, nil
 }
 
 // Close ends the servers and closes a store that Open opened.
@@ -132,14 +152,11 @@ func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	err := a.client.Close(ctx)
+	if a.consul != nil {
+		a.consul.Close()
+	}
 	if a.ownsStore {
 		err = errors.Join(err, a.Store.Close())
 	}
 	return err
 }
-
-// none discovers nothing: a workflow without hops needs no servers file.
-type none struct{}
-
-func (none) Snapshot() *router.Snapshot    { return &router.Snapshot{} }
-func (none) Refresh(context.Context) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"junction/state"
 	"junction/state/memory"
+	"junction/state/redis"
 	"junction/state/sqlite"
 )
 
@@ -28,15 +30,23 @@ var (
 	ErrAddress = errors.New("bad store address")
 )
 
+// PasswordEnv is the environment variable that a Redis password is taken from
+// where the address holds none: addresses show in lists of processes.
+const PasswordEnv = "JUNCTION_REDIS_PASSWORD"
+
 // OpenStore opens the store an address names: "sqlite:PATH" (relative to the
-// working directory) or "memory:". "" is DefaultStore.
-func OpenStore(ctx context.Context, address string) (state.Store, error) {
+// working directory), "memory:", or one of Redis (see package redis). "" is
+// DefaultStore. log gets warnings of the store's settings; nil: nobody does.
+func OpenStore(ctx context.Context, address string, log *slog.Logger) (state.Store, error) {
 	scheme, path, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	if scheme == "memory" {
+	switch scheme {
+	case "memory":
 		return memory.New(nil), nil
+	case "redis":
+		return redis.Open(ctx, address, &redis.Options{Password: os.Getenv(PasswordEnv), Log: log})
 	}
 	if err := ignoredByGit(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
@@ -60,7 +70,7 @@ func ignoredByGit(dir string) error {
 }
 
 // OpenExisting is OpenStore for verbs that only read: it creates no file.
-func OpenExisting(ctx context.Context, address string) (state.Store, error) {
+func OpenExisting(ctx context.Context, address string, log *slog.Logger) (state.Store, error) {
 	scheme, path, err := parseAddress(address)
 	if err != nil {
 		return nil, err
@@ -70,7 +80,7 @@ func OpenExisting(ctx context.Context, address string) (state.Store, error) {
 			return nil, fmt.Errorf("%w at %s: nothing has been run with it", ErrNoStore, path)
 		}
 	}
-	return OpenStore(ctx, address)
+	return OpenStore(ctx, address, log)
 }
 
 // parseAddress splits an address into its scheme and, for SQLite, the file.
@@ -81,8 +91,10 @@ func parseAddress(address string) (scheme, path string, err error) {
 	scheme, rest, found := strings.Cut(address, ":")
 	rest = strings.TrimPrefix(rest, "//")
 	switch {
+	case redis.IsAddress(address):
+		return "redis", "", nil
 	case !found:
-		return "", "", fmt.Errorf("%w %q: no scheme: write sqlite:%s, or memory: for none that lasts", ErrAddress, address, address)
+		return "", "", fmt.Errorf("%w %q: no scheme: write sqlite:%s, redis://HOST:PORT, or memory: for none that lasts", ErrAddress, address, address)
 	case scheme == "memory":
 		return scheme, "", nil
 	case scheme == "sqlite" && rest == "":
@@ -91,7 +103,16 @@ func parseAddress(address string) (scheme, path string, err error) {
 		path, err := filepath.Abs(rest)
 		return scheme, path, err
 	}
-	return "", "", fmt.Errorf("%w %q: unknown scheme %q: this version knows sqlite:PATH and memory: only", ErrAddress, redact(address), scheme)
+	return "", "", fmt.Errorf("%w %q: unknown scheme %q: there are sqlite:PATH, redis://, rediss://, redis-cluster://, redis-sentinel:// and memory: only", ErrAddress, redact(address), scheme)
+}
+
+// Redact is the address for people and for commands they can repeat: without a
+// password, which then comes from PasswordEnv.
+func Redact(address string) string {
+	if redis.IsAddress(address) {
+		return redis.Redact(address)
+	}
+	return address
 }
 
 // redact takes user and password out of an address.

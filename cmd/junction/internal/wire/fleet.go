@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"junction/router/consul"
+	"junction/router/static"
+	"junction/state"
+	"junction/state/redis"
+)
+
+// firstLook bounds the wait for Consul's first answer. After it the run goes on
+// with what else is known; the watch tries again by itself.
+const firstLook = 3 * time.Second
+
+// openConsul starts the discovery of servers in Consul, where the command line or
+// the servers file asks for it; nil where neither does.
+func openConsul(ctx context.Context, config *static.Config, s Settings) (*consul.Discovery, error) {
+	var o consul.Options
+	switch {
+	case config != nil && config.Consul != nil:
+		c := config.Consul
+		o = consul.Options{
+			Address: c.Address, Token: c.Token, TokenFile: c.TokenFile, Datacenter: c.Datacenter,
+			CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, ServerName: c.ServerName,
+			Tag: c.Tag, Trust: c.Trust, Services: c.Services,
+		}
+	case s.Consul == "":
+		return nil, nil
+	}
+	if s.Detach {
+		return nil, nil
+	}
+	if s.Consul != "" && s.Consul != o.Address {
+		// Another Consul than the file's: what the operator says of services holds
+		// there, too, but the token and keys were given for the file's.
+		o.Address, o.Token, o.TokenFile, o.CAFile, o.CertFile, o.KeyFile, o.ServerName = s.Consul, "", "", "", "", "", ""
+	}
+	o.Log = s.Log
+	d, err := consul.New(o)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	look, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	_ = d.Refresh(look) // it says itself what is wrong, and goes on trying
+	return d, nil
+}
+
+// ErrNoQueue: the store is not one that workers can share.
+var ErrNoQueue = errors.New("this store is not one that workers can share")
+
+// shared refuses the address of a store that has no queue.
+func shared(address string) error {
+	if scheme, _, err := parseAddress(address); err != nil || scheme == "redis" {
+		return err
+	}
+	return noQueue(address)
+}
+
+func noQueue(address string) error {
+	return fmt.Errorf("%w (%s): use --store redis://HOST:PORT", ErrNoQueue, cmp.Or(address, DefaultStore))
+}
+
+// Queue is the store's queue of threads for workers.
+func (a *App) Queue() (state.Queue, error) {
+	q, ok := a.Store.(state.Queue)
+	if !ok {
+		return nil, noQueue(a.Address)
+	}
+	return q, nil
+}
+
+// Fit refuses a store that would lose threads while workers rely on it.
+func (a *App) Fit(ctx context.Context) error {
+	r, ok := a.Store.(*redis.Store)
+	if !ok {
+		return nil
+	}
+	findings, err := r.Unsafe(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Refuse {
+			return fmt.Errorf("%w (%s): %s is %s: %s", ErrNoQueue, a.Address, f.Setting, f.Value, f.Risk)
+		}
+	}
+	return nil
+}
+
+// tidyEvery is how often a worker deletes what retention says.
+const tidyEvery = time.Hour
+
+// Tidy deletes old threads now and then, until ctx ends.
+func (a *App) Tidy(ctx context.Context, keep state.Retention, log *slog.Logger) {
+	tick := time.NewTicker(tidyEvery)
+	defer tick.Stop()
+	for {
+		if n, err := a.Store.Prune(ctx, keep); err != nil && ctx.Err() == nil {
+			log.Warn("old threads could not be deleted", "error", err)
+		} else if n > 0 {
+			log.Info("old threads deleted", "threads", n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"junction/cmd/junction/internal/wire"
+	"junction/graph"
+	"junction/graph/worker"
+	"junction/state"
+)
+
+type serveCmd struct {
+	Threads int           `default:"64" help:"Threads run at once."`
+	Lease   time.Duration `default:"10s" help:"Time to live of a thread's lease: how long after a worker's death its threads are taken over."`
+	Grace   time.Duration `default:"30s" help:"How long threads may go on after SIGTERM before they are handed back."`
+	Name    string        `placeholder:"NAME" help:"Name of this worker in leases and logs. Default: host, process id and a random part."`
+	Store   string        `placeholder:"ADDRESS" env:"JUNCTION_STORE" help:"Store that the workers share, redis://HOST:PORT and its other forms. Default: what the servers file says."`
+	JSON    bool          `name:"json" help:"Log one JSON document a line on stderr."`
+	configFlag
+}
+
+func (*serveCmd) Help() string {
+	return `Runs queued threads, many at once, until SIGTERM; takes over those of workers that died. Start it
+on as many machines as you like, all on one store. The servers are those of this worker's own servers
+file and of Consul, never of the machine a thread was queued on.
+
+Examples:
+  junction serve --store redis://127.0.0.1:6379 --consul http://127.0.0.1:8500
+  junction run review.yaml --detach --store redis://127.0.0.1:6379`
+}
+
+func (c *serveCmd) Run(ctx context.Context, con console) error {
+	if err := c.check(); err != nil {
+		return usage(err)
+	}
+	log := c.logger(con)
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, Log: log})
+	if err != nil {
+		return wireError(err)
+	}
+	defer closeApp(app, con)
+	queue, err := app.Queue()
+	if err := errors.Join(err, app.Fit(ctx)); err != nil {
+		return usage(err)
+	}
+	graphs := wire.NewGraphs(app)
+	w := worker.New(queue, app.Store, func(ctx context.Context, t state.Thread, o graph.RunOptions) (graph.Result, error) {
+		g, err := graphs.Of(ctx, t)
+		if err != nil {
+			return graph.Result{}, err
+		}
+		return g.Resume(ctx, t.ID, o)
+	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log})
+	serving, stop := untilDrain(ctx)
+	defer stop()
+	log.Info("serving", "store", app.Address, "threads", c.Threads, "lease", c.Lease)
+	go app.Tidy(serving, retention, log)
+	err = w.Serve(serving)
+	if err == nil {
+		log.Info("drained")
+	}
+	return err
+}
+
+func (c *serveCmd) check() error {
+	var faults []error
+	if c.Threads < 1 {
+		faults = append(faults, fmt.Errorf("--threads %d: at least one", c.Threads))
+	}
+	faults = append(faults, checkLease(c.Lease))
+	if c.Grace < 0 {
+		faults = append(faults, fmt.Errorf("--grace %s: not negative", c.Grace))
+	}
+	return errors.Join(faults...)
+}
+
+// logger writes what the worker does, for people or for programs.
+func (c *serveCmd) logger(con console) *slog.Logger {
+	if c.JSON {
+		return slog.New(slog.NewJSONHandler(con.err, nil))
+	}
+	return slog.New(tint.NewTextHandler(con.err, &tint.Options{TimeFormat: time.DateTime, NoColor: !con.colorErr}))
+}
