@@ -37,3 +37,14 @@ func open(t testing.TB, o Options) *Store {
 func TestStore(t *testing.T) {
 	statetest.Run(t, func(t *testing.T) state.Store { return open(t, Options{}) })
 }
+
+func TestStoreOnCluster(t *testing.T) {
+	redistest.Long(t)
+	address := redistest.SharedCluster(t).Address()
+	statetest.Run(t, func(t *testing.T) state.Store {
+		s, err := Open(t.Context(), address+"?prefix="+uuid.NewString(), nil)
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		return s
+	})
+}

@@ -46,6 +46,7 @@ func lost(t *testing.T, s *Store, script *goredis.Script, between func()) {
 func TestStoreWhoseScriptsRunTwice(t *testing.T) {
 	statetest.Run(t, func(t *testing.T) state.Store {
 		s := open(t, Options{})
+		must(t, deleteScript.Load(t.Context(), s.client).Err())
 		var deletes atomic.Int64
 		s.client.AddHook(hook{script: func(_ context.Context, cmd goredis.Cmder, call func() error) error {
 			err := call()
