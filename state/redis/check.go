@@ -40,7 +40,8 @@ func (s *Store) check(ctx context.Context, t *target) error {
 	if err := t.fits(who); err != nil {
 		return fmt.Errorf("open: Redis at %s %w", s.address, err)
 	}
-	if role := who["role"]; role == "replica" || role == "slave" {
+	// Of a cluster any node may have answered; its client finds the masters.
+	if role := who["role"]; t.form != cluster && (role == "replica" || role == "slave") {
 		return fmt.Errorf("open: Redis at %s is a read-only replica%s: give the master's address, or redis-sentinel://, which finds the master", s.address, s.masterOf(ctx))
 	}
 	return s.tryWhile(ctx, what, s.o.Retry, passing, func(ctx context.Context, _ int) error {
@@ -53,6 +54,7 @@ func (s *Store) check(ctx context.Context, t *target) error {
 }
 
 // hello asks for the server's version, mode and role, which needs no permission.
+// Of a cluster, one node stands for all.
 func (s *Store) hello(ctx context.Context) (map[string]string, error) {
 	reply, err := s.client.Do(ctx, "HELLO", "3").Result()
 	if err != nil {

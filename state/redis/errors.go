@@ -39,7 +39,8 @@ var replies = []struct {
 	{"ERR The user executing the script", false, permissions},
 	{"BUSY", false, "a script of somebody else has been running for long: see its log; SCRIPT KILL ends one that has written nothing"},
 	{"WRONGTYPE", false, "something else has written to our keys: take another prefix, or remove what does not belong"},
-	{"MOVED", false, "it is part of a cluster: write redis-cluster://"},
+	{"MOVED", true, "the cluster is moving slots: try again when it has"}, // more often than one call follows
+	{"ASK", true, "the cluster is moving slots: try again when it has"},
 	{"CROSSSLOT", false, "it is part of a cluster: write redis-cluster://"},
 	{"ERR This instance has cluster support disabled", false, "it is no cluster: write redis://"},
 	{"ERR DB index is out of range", false, "it has fewer databases: correct the number after the host, or raise databases"},

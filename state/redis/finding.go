@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -55,20 +56,16 @@ func (s *Store) info(ctx context.Context) ([]string, error) {
 		text, err := s.client.Info(ctx, "everything").Result()
 		return []string{text}, err
 	}
-	texts := make(chan string, 1024) // a cluster has fewer masters
-	err := cluster.ForEachMaster(ctx, func(ctx context.Context, c *goredis.Client) error {
+	var mu sync.Mutex
+	var texts []string
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, c *goredis.Client) error { // at once
 		text, err := c.Info(ctx, "everything").Result()
-		if err == nil {
-			texts <- text
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		texts = append(texts, text)
 		return err
 	})
-	close(texts)
-	var out []string
-	for text := range texts {
-		out = append(out, text)
-	}
-	return out, err
+	return texts, err
 }
 
 func judgeSettings(info string) []Finding {

@@ -20,7 +20,7 @@ const (
 // Options configure a store; nil and zero values take the defaults.
 type Options struct {
 	Prefix    string          // of every key; "": what the address says, else DefaultPrefix
-	Password  string          // of the user that the address names; "": what the address says
+	Password  string          // of the user that the address names, where the address has none itself
 	Timeout   time.Duration   // of one try of one operation; 0: DefaultTimeout
 	Retry     time.Duration   // how long an operation is tried again while Redis cannot be reached or refuses all work; 0: DefaultRetry, negative: not at all
 	Retention state.Retention // time to live of a thread's keys after its last change; 0: 7 days completed, 30 days all others

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +110,31 @@ func TestContextEndsAnOperationThatHangs(t *testing.T) {
 		cancel()
 	}
 	must(t, s.Close()) // while bytes are held: what hangs is cut
+}
+
+func TestCancelledCallLeavesItsNeighboursAlone(t *testing.T) {
+	t.Parallel()
+	s := opened(t, redistest.Shared(t).Address(), redis.Options{Retry: -1}) // a spoilt connection shows
+	shared, end := context.WithTimeout(t.Context(), time.Hour)              // one deadline for all
+	defer end()
+	var all sync.WaitGroup
+	for caller := range 16 {
+		all.Go(func() {
+			for i := range 50 {
+				ctx, cancel := context.WithCancel(shared)
+				leaves := caller%2 == 0
+				if leaves {
+					time.AfterFunc(time.Duration(i)*20*time.Microsecond, cancel)
+				}
+				err := s.Enqueue(ctx, "t", time.Hour)
+				cancel()
+				if err != nil && !(leaves && errors.Is(err, context.Canceled)) {
+					t.Errorf("caller %d, call %d: %v", caller, i, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestRefusalsThatPassAreWaitedFor(t *testing.T) {
