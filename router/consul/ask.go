@@ -3,6 +3,7 @@ package consul
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -147,13 +149,22 @@ func (r *reader) failed(ctx context.Context, q question, limit time.Duration, er
 	if errors.As(err, &u) {
 		err = u.Err // the rest of it is the address again
 	}
-	var file *net.OpError
+	var op *net.OpError
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	var file *os.PathError
 	switch {
 	case context.Cause(ctx) == errSlow:
 		return fmt.Errorf("consul at %s did not answer within %s the question for %s: %w; is it overloaded or hung?", r.shown, limit, q.about, errSlow)
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &file) && file.Op == "dial":
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("consul at %s shows a certificate that is not trusted: %w; name the file of who signed it, or the server name it is valid for", r.shown, err)
+	case errors.As(err, &plain), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return fmt.Errorf("consul at %s does not speak TLS there: %w; write http://, or the port of its https interface", r.shown, err)
+	case errors.As(err, &file):
+		return fmt.Errorf("consul at %s was not asked for %s: %w", r.shown, q.about, err)
+	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("consul at %s cannot be reached to read %s: %w; start the agent, or correct the address", r.shown, q.about, err)
 	}
 	return fmt.Errorf("consul at %s: the connection broke while it was asked for %s: %w; has the agent stopped?", r.shown, q.about, err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/consul/api"
 )
@@ -31,6 +32,9 @@ func newDoor(o Options) (*door, error) {
 	base, err := o.base()
 	if err != nil {
 		return nil, err
+	}
+	if strings.ContainsFunc(o.Token, unicode.IsControl) {
+		return nil, errors.New("the token of Consul holds a line break or another control character; a file's last line break often gets into a variable")
 	}
 	secure, err := o.tls()
 	if err != nil {

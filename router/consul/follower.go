@@ -29,7 +29,7 @@ type follower struct {
 	// The last index of either source of answers: that of a stream may be lower
 	// where nothing was lost.
 	stored, streamed uint64
-	pace    pacing
+	pace             pacing
 
 	mu     sync.Mutex
 	looks  []chan<- error // who waits for a fresh look

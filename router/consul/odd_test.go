@@ -25,6 +25,7 @@ type oracle struct {
 	refuse  error
 	hang    bool
 	hasty   bool                // does not wait
+	blank   bool                // reads that the leader does not confirm show no instance
 	lag     uint64              // waits are answered from a stream with indexes that much lower
 	up      map[string][]string // service → ids
 	changed chan struct{}
@@ -87,6 +88,9 @@ func (o *oracle) answer(req *http.Request) (*http.Response, error) {
 		return nil, o.refuse
 	}
 	status, body := http.StatusOK, o.say(req.URL.Path)
+	if o.blank && !req.URL.Query().Has("consistent") && strings.Contains(req.URL.Path, "/health/") {
+		body = "[]"
+	}
 	if o.reply != nil {
 		status, body = o.reply(req.URL.Path)
 	}
@@ -264,6 +268,18 @@ func TestAnEmptyAnswerIsBelievedWhenConsulIsSure(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnEmptyAnswerThatTheLeaderDoesNotConfirmCountsForNothing(t *testing.T) {
+	o := newOracle(map[string][]string{"x": {"a"}})
+	inBubble(t, o, Options{}, func(t *testing.T, d *Discovery) {
+		expect(t, d, "a", false)
+		o.change(func() { o.index, o.blank = 11, true })
+		expect(t, d, "a", false)
+		if err := d.Refresh(t.Context()); err != nil || len(d.Snapshot().Servers) != 1 {
+			t.Errorf("%d servers, %v", len(d.Snapshot().Servers), err)
+		}
+	})
 }
 
 func TestWhatALostCatalogueLacksIsGoneOnceItIsSettled(t *testing.T) {

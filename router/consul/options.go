@@ -11,7 +11,8 @@ import (
 )
 
 // Options say where Consul is and what is believed of it. The zero value of each
-// field but Address is its default. Nothing is read from the environment.
+// field but Address is its default. Of the environment only the usual variables of
+// a proxy count.
 type Options struct {
 	// Address is the agent's, as http://127.0.0.1:8500, https://… or
 	// unix:///run/consul.sock. It is required, and holds no credentials.

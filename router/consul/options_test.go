@@ -1,6 +1,9 @@
 package consul
 
 import (
+	"encoding/pem"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +39,7 @@ func TestBadOptionsSayWhatToWrite(t *testing.T) {
 		{"no certificate in it", Options{Address: "https://h:8500", CAFile: empty}, "no PEM"},
 		{"half a pair", Options{Address: "https://h:8500", CertFile: empty}, "key"},
 		{"no pair", Options{Address: "https://h:8500", CertFile: empty, KeyFile: empty}, "load our certificate"},
+		{"a line break in the token", Options{Address: "http://h:8500", Token: "s3cret\n"}, "line break"},
 		{"no such token", Options{Address: "http://h:8500", TokenFile: absent}, absent},
 		{"no token in it", Options{Address: "http://h:8500", TokenFile: empty}, "one line"},
 	} {
@@ -111,6 +115,47 @@ func TestOnlyTheOptionsSayWhereAndAsWhom(t *testing.T) {
 				os.WriteFile(file, []byte("replaced"), 0o600)
 				_, err = r.ask(t.Context(), question{path: "catalog/services"})
 				check("a reader, after the file changed,", "replaced", err)
+			}
+		})
+	}
+}
+
+func TestTLSIsCheckedAndSaidWhereItFails(t *testing.T) {
+	t.Parallel()
+	consul := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Consul-Index", "7")
+		w.Write([]byte(`{}`))
+	})
+	secure, plain := httptest.NewUnstartedServer(consul), httptest.NewServer(consul)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that do not trust it
+	secure.StartTLS()
+	defer secure.Close()
+	defer plain.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		o    Options
+		says string // "": it is trusted
+	}{
+		{"who signed it", Options{Address: secure.URL, CAFile: ca}, ""},
+		{"and its name", Options{Address: secure.URL, CAFile: ca, ServerName: "example.com"}, ""},
+		{"another name", Options{Address: secure.URL, CAFile: ca, ServerName: "consul.invalid"}, "not trusted"},
+		{"nobody known", Options{Address: secure.URL}, "not trusted"},
+		{"https to http", Options{Address: "https" + strings.TrimPrefix(plain.URL, "http")}, "write http://"},
+		{"http to https", Options{Address: "http" + strings.TrimPrefix(secure.URL, "https")}, "does it want https?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := New(c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			err = d.Refresh(t.Context())
+			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v; want %q", err, c.says)
 			}
 		})
 	}
