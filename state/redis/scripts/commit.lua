@@ -11,7 +11,7 @@
 --
 -- May run twice: the write id is kept with the head and is looked at before the
 -- lease, which may have ended in between.
-local t = look('at', 'write_id', 'waiting', 'last', 'lineage', 'base', 'lbase')
+local t = look('at', 'write_id', 'waiting', 'lineage')
 if not t then return { 'gone' } end
 if ARGV[7] ~= '' and t.write_id == ARGV[7] then return { 'same', t.lineage, call('LINDEX', C, -1), t.head } end
 local no = refused(t)
@@ -59,12 +59,15 @@ local function trim(base, lbase)
   return math.max(first, lbase)
 end
 
-local keep, base, lbase = tonumber(ARGV[13]), tonumber(t.base), tonumber(t.lbase)
--- A few at a time, where more were kept before.
-local last = math.min(tonumber(seq) - keep, base + 15)
-while keep > 0 and base <= last and lbase do
-  lbase = trim(base, lbase)
-  base = base + 1
+if ARGV[13] ~= '0' then
+  local bases = call('HMGET', T, 'base', 'lbase')
+  local base, lbase = tonumber(bases[1]), tonumber(bases[2])
+  -- A few at a time, where more were kept before.
+  local last = math.min(tonumber(seq) - tonumber(ARGV[13]), base + 15)
+  while base <= last and lbase do
+    lbase = trim(base, lbase)
+    base = base + 1
+  end
 end
 expire(t)
 return { 'ok', stamp, t.lineage }

@@ -125,11 +125,10 @@ local function records(i)
 end
 
 -- put writes merged records. Those of the superstep that started from head keep
--- their results with what is under way; with head nil it is over. The thread was
--- looked at with its field last.
+-- their results with what is under way; with head nil it is over.
 local function put(t, merged, head)
   if #merged == 0 then return end
-  local before = tonumber(t.last)
+  local before = tonumber(t.last or call('HGET', T, 'last'))
   local last, underway, some = before, false, false
   for _, r in ipairs(merged) do
     if r.text then
