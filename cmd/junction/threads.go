@@ -59,7 +59,7 @@ func (c *threadsCmd) on(ctx context.Context, store state.Store, con console) err
 	if err != nil {
 		return err
 	}
-	listed, err := view.ListThreads(ctx, store, threads)
+	listed, err := view.ListThreads(ctx, store, threads, nil)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ func (c *threadsCmd) watch(ctx context.Context, store state.Store, con console) 
 	defer tick.Stop()
 	w := watcher{cmd: c, con: con, seen: map[string]string{}}
 	var trouble string
+	var listed []view.Thread
 	for {
 		threads, err := store.Threads(ctx, c.filter())
-		var listed []view.Thread
 		if err == nil {
-			listed, err = view.ListThreads(ctx, store, threads)
+			listed, err = view.ListThreads(ctx, store, threads, listed)
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -18,12 +18,19 @@ type Thread struct {
 	Questions []Question `json:"questions,omitempty"`
 }
 
-// ListThreads adds the questions that wait.
-func ListThreads(ctx context.Context, store state.Store, threads []state.Thread) ([]Thread, error) {
+// ListThreads adds the questions that wait. before is an earlier list of the
+// same threads: what has not changed since is not read again.
+func ListThreads(ctx context.Context, store state.Store, threads []state.Thread, before []Thread) ([]Thread, error) {
+	known := make(map[string]Thread, len(before))
+	for _, t := range before {
+		known[t.ID] = t
+	}
 	listed := make([]Thread, 0, len(threads))
 	for _, t := range threads {
 		l := Thread{Thread: t}
-		if t.Waiting > 0 {
+		if old, ok := known[t.ID]; ok && old.Updated.Equal(t.Updated) && old.Waiting == t.Waiting {
+			l.Questions = old.Questions
+		} else if t.Waiting > 0 {
 			snap, err := store.Load(ctx, t.ID, 0)
 			if err != nil {
 				return nil, err
