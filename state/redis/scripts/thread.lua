@@ -97,15 +97,12 @@ end
 -- time and the place in its operation at which it first came, give it an order.
 -- It writes nothing, and returns nil and a reply when one cannot be read.
 local function records(i)
-  local out = {}
+  local out, newest = {}, {} -- newest: texts of this operation, by field
   for n = 1, tonumber(ARGV[i]) do
     local at = i + 6 * (n - 1)
     local r = { field = ARGV[at + 1], seq = ARGV[at + 3], result = ARGV[at + 6] }
     local kind, started, came = ARGV[at + 2], ARGV[at + 4], stamp .. ' ' .. n
-    local old, keep = call('HGET', R, r.field), true
-    for m = n - 1, 1, -1 do -- of this operation
-      if out[m].field == r.field and out[m].text then old = out[m].text break end
-    end
+    local old, keep = newest[r.field] or call('HGET', R, r.field), true
     if old then
       local oldkind, oldstarted, oldcame = string.match(old, '^(%d) (%S+) (%S+ %d+)\n')
       if not oldkind then return nil, { 'corrupt', 'record ' .. r.field } end
@@ -118,6 +115,7 @@ local function records(i)
     if keep then
       r.text = kind .. ' ' .. started .. ' ' .. came .. '\n' .. ARGV[at + 5]
       r.started = tonumber(string.sub(started, 1, -4)) or 0
+      newest[r.field] = r.text
     end
     out[n] = r
   end
