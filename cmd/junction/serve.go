@@ -61,6 +61,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 	defer stop()
 	log.Info("serving", "store", app.Address, "threads", c.Threads, "lease", c.Lease)
 	go app.Tidy(serving, retention, log)
+	app.AwaitServers(serving, log)
 	err = w.Serve(serving)
 	if err == nil {
 		log.Info("drained")

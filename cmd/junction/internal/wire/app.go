@@ -47,7 +47,8 @@ type App struct {
 	ConfigPath string // "" without a servers file
 
 	client    *mcp.Client
-	consul    *consul.Discovery // nil: none
+	servers   router.Discovery  // all that the router knows
+	consul    *consul.Discovery // of them; nil: none is asked
 	ownsStore bool
 }
 
@@ -143,7 +144,8 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 		found, app.consul = append(found, registry), registry
 	}
 	app.client = mcp.New(&mcp.Options{Logger: s.Log})
-	app.Router = router.New(router.Join(found...), app.client, &router.Options{Observer: s.Observer})
+	app.servers = router.Join(found...)
+	app.Router = router.New(app.servers, app.client, &router.Options{Observer: s.Observer})
 	return app, nil
 }
 

@@ -52,6 +52,39 @@ func openConsul(ctx context.Context, config *static.Config, s Settings) (*consul
 	return d, nil
 }
 
+// lookEvery is how often a worker without servers sees whether there are any.
+const lookEvery = 50 * time.Millisecond
+
+// AwaitServers waits, where servers are found in Consul, until it has been read
+// and some server is known, or until ctx ends. A worker that took threads before
+// that would fail them all, one after another, for want of servers.
+func (a *App) AwaitServers(ctx context.Context, log *slog.Logger) {
+	if a.consul == nil || a.hasServers() {
+		return
+	}
+	log.Warn("no thread is taken yet: no server is known, in the servers file or from Consul")
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for !a.hasServers() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	look, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	_ = a.consul.Refresh(look) // those of other services, too; it says itself what is wrong
+	log.Info("threads are taken: servers are known", "servers", len(a.servers.Snapshot().Servers))
+}
+
+// hasServers reports whether Consul has been read and there is a server.
+func (a *App) hasServers() bool {
+	found := a.consul.Snapshot()
+	read := !found.Stale || len(found.Servers) > 0
+	return read && len(a.servers.Snapshot().Servers) > 0
+}
+
 // ErrNoQueue: the store is not one that workers can share.
 var ErrNoQueue = errors.New("this store is not one that workers can share")
 
