@@ -54,14 +54,12 @@ func says(t *testing.T, answer func(request string) string) string {
 	return l.Addr().String()
 }
 
+// nobody is an address at which nobody listens, and nobody else will.
 func nobody(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	return l.Addr().String()
+	p := redistest.NewProxy(t, "127.0.0.1:1")
+	p.Refuse()
+	return p.Addr()
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {

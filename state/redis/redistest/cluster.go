@@ -21,6 +21,7 @@ const (
 type Cluster struct {
 	t     testing.TB
 	nodes []*node
+	buses []*port
 }
 
 // StartCluster runs a cluster and waits until all of its masters see it whole.
@@ -31,36 +32,39 @@ func StartCluster(t testing.TB) *Cluster {
 		t.Fatal(err)
 	}
 	c.t = t
-	for _, s := range c.Masters() {
-		t.Cleanup(func() { s.Kill() })
-	}
+	t.Cleanup(func() {
+		if err := c.end(); err != nil {
+			t.Errorf("end the cluster: %v", err)
+		}
+	})
 	return c
 }
 
 func newCluster(ctx context.Context, program, dir string) (*Cluster, error) {
 	c := &Cluster{}
 	for i := range masters {
-		bus, err := freePort(ctx)
+		bus, err := reserve(ctx)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, c.end())
 		}
+		c.buses = append(c.buses, bus)
 		home := filepath.Join(dir, strconv.Itoa(i))
 		if err := os.Mkdir(home, 0o700); err != nil {
-			return nil, err
+			return nil, errors.Join(err, c.end())
 		}
 		n, err := newNode(ctx, program, home, []string{
-			"cluster-enabled", "yes", "cluster-node-timeout", "2000", "cluster-port", strconv.Itoa(bus),
+			"cluster-enabled", "yes", "cluster-node-timeout", "2000", "cluster-port", strconv.Itoa(bus.number),
 		})
 		if err != nil {
-			return nil, errors.Join(err, c.kill())
+			return nil, errors.Join(err, c.end())
 		}
 		c.nodes = append(c.nodes, n)
-		if err := c.admit(ctx, i, bus); err != nil {
-			return nil, errors.Join(fmt.Errorf("cluster: %w", err), c.kill())
+		if err := c.admit(ctx, i, bus.number); err != nil {
+			return nil, errors.Join(fmt.Errorf("cluster: %w", err), c.end())
 		}
 	}
 	if err := c.whole(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("cluster: %w", err), c.kill())
+		return nil, errors.Join(fmt.Errorf("cluster: %w", err), c.end())
 	}
 	return c, nil
 }
@@ -82,7 +86,7 @@ func (c *Cluster) admit(ctx context.Context, i, bus int) error {
 	}
 	first := c.nodes[0].client()
 	defer first.Close()
-	if err := first.Do(ctx, "CLUSTER", "MEET", "127.0.0.1", c.nodes[i].port, bus).Err(); err != nil {
+	if err := first.Do(ctx, "CLUSTER", "MEET", "127.0.0.1", c.nodes[i].port.number, bus).Err(); err != nil {
 		return fmt.Errorf("CLUSTER MEET: %w", err)
 	}
 	return nil
@@ -105,10 +109,14 @@ func (c *Cluster) whole(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) kill() error {
+// end kills the masters that still run and gives all ports back.
+func (c *Cluster) end() error {
 	var errs []error
 	for _, n := range c.nodes {
-		errs = append(errs, n.run.kill())
+		errs = append(errs, n.end())
+	}
+	for _, bus := range c.buses {
+		errs = append(errs, bus.giveBack())
 	}
 	return errors.Join(errs...)
 }
@@ -128,7 +136,7 @@ func (c *Cluster) Address() string { return "redis-cluster://" + addresses(c.nod
 func addresses(nodes []*node) string {
 	list := make([]string, len(nodes))
 	for i, n := range nodes {
-		list[i] = hostPort(n.port)
+		list[i] = hostPort(n.port.number)
 	}
 	return strings.Join(list, ",")
 }

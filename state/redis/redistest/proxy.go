@@ -27,15 +27,18 @@ type Proxy struct {
 // to target, a host:port.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := listen(t.Context())
+	at, err := reserve(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{t: t, target: target, addr: l.Addr().String(), links: map[*link]bool{}}
-	p.serve(l)
+	p := &Proxy{t: t, target: target, addr: hostPort(at.number), links: map[*link]bool{}}
+	p.Accept()
 	t.Cleanup(func() {
 		p.Refuse()
 		p.done.Wait()
+		if err := at.giveBack(); err != nil {
+			t.Error(err)
+		}
 	})
 	return p
 }

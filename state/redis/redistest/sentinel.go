@@ -38,15 +38,15 @@ func StartSentinel(t testing.TB) *Sentinel {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { (&Server{t, n}).Kill() })
+		t.Cleanup(func() { endNode(t, n) })
 		return n
 	}
 	master := keep(newNode(t.Context(), program, t.TempDir(), []string{"repl-diskless-sync-delay", "0"}))
-	replica := keep(newNode(t.Context(), program, t.TempDir(), []string{"replicaof", "127.0.0.1 " + strconv.Itoa(master.port)}))
+	replica := keep(newNode(t.Context(), program, t.TempDir(), []string{"replicaof", "127.0.0.1 " + strconv.Itoa(master.port.number)}))
 	s.servers = []*node{master, replica}
 	for range watchers {
 		file := filepath.Join(t.TempDir(), "sentinel.conf")
-		if err := os.WriteFile(file, []byte(sentinelSettings(master.port, filepath.Dir(file))), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(sentinelSettings(master.port.number, filepath.Dir(file))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s.sentinels = append(s.sentinels, keep(startNode(t.Context(), program, "+monitor master", []string{file, "--sentinel"})))
@@ -70,7 +70,7 @@ func sentinelSettings(master int, dir string) string {
 }
 
 func (s *Sentinel) acquainted(ctx context.Context, n *node) error {
-	client := goredis.NewSentinelClient(&goredis.Options{Addr: hostPort(n.port), MaxRetries: -1, DisableIdentity: true})
+	client := goredis.NewSentinelClient(&goredis.Options{Addr: hostPort(n.port.number), MaxRetries: -1, DisableIdentity: true})
 	defer client.Close()
 	return poll(ctx, func() (string, bool) {
 		m, err := client.Master(ctx, MasterName).Result()
@@ -91,7 +91,7 @@ func (s *Sentinel) Master() *Server {
 	err := poll(s.t.Context(), func() (string, bool) {
 		votes = votes[:0]
 		for _, n := range s.sentinels {
-			client := goredis.NewSentinelClient(&goredis.Options{Addr: hostPort(n.port), MaxRetries: -1, DisableIdentity: true})
+			client := goredis.NewSentinelClient(&goredis.Options{Addr: hostPort(n.port.number), MaxRetries: -1, DisableIdentity: true})
 			addr, err := client.GetMasterAddrByName(s.t.Context(), MasterName).Result()
 			client.Close()
 			if err != nil || len(addr) != 2 {
@@ -108,7 +108,7 @@ func (s *Sentinel) Master() *Server {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	i := slices.IndexFunc(s.servers, func(n *node) bool { return n.port == votes[0] })
+	i := slices.IndexFunc(s.servers, func(n *node) bool { return n.port.number == votes[0] })
 	if i < 0 {
 		s.t.Fatalf("the sentinels name port %d, which is none of ours", votes[0])
 	}

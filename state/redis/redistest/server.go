@@ -3,6 +3,7 @@ package redistest
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func Start(t testing.TB, settings ...string) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{t, n}
-	t.Cleanup(func() { s.Kill() })
+	t.Cleanup(func() { endNode(t, n) })
 	return s
 }
 
@@ -38,7 +39,7 @@ func Start(t testing.TB, settings ...string) *Server {
 type node struct {
 	program string
 	ready   string
-	port    int
+	port    *port
 	args    []string    // all but the port
 	tls     *tls.Config // nil: none
 	run     *process
@@ -73,35 +74,46 @@ func startNode(ctx context.Context, program, ready string, args []string) (*node
 	return n, n.find(ctx)
 }
 
-// find starts a server on a port that is free. Where somebody else takes it in
-// between, another one is tried.
+// find starts a server on a port that is free. Where somebody who locks no ports
+// takes it in between, another one is tried.
 func (n *node) find(ctx context.Context) error {
-	var err error
-	for range 5 {
-		if n.port, err = freePort(ctx); err != nil {
+	for tries := 1; ; tries++ {
+		var err error
+		if n.port, err = reserve(ctx); err != nil {
 			return err
 		}
-		if err = n.start(); err == nil || !strings.Contains(err.Error(), "in use") {
-			break
+		if err = n.start(); err == nil {
+			return nil
+		}
+		if back := n.port.giveBack(); back != nil || tries == 5 || !strings.Contains(err.Error(), "in use") {
+			return errors.Join(err, back)
 		}
 	}
-	return err
+}
+
+// end kills the server, if it still runs, and gives its port back.
+func (n *node) end() error { return errors.Join(n.run.kill(), n.port.giveBack()) }
+
+func endNode(t testing.TB, n *node) {
+	if err := n.end(); err != nil {
+		t.Errorf("end redis-server: %v", err)
+	}
 }
 
 // start runs the server; what is in its directory is read again.
 func (n *node) start() error {
-	port := "--port"
+	flag := "--port"
 	if n.tls != nil {
-		port = "--tls-port"
+		flag = "--tls-port"
 	}
-	args := append(append([]string{}, n.args...), port, strconv.Itoa(n.port))
+	args := append(append([]string{}, n.args...), flag, strconv.Itoa(n.port.number))
 	run, err := launch(n.program, n.ready, args)
 	n.run = run
 	return err
 }
 
 // Addr returns host:port.
-func (s *Server) Addr() string { return hostPort(s.node.port) }
+func (s *Server) Addr() string { return hostPort(s.node.port.number) }
 
 // Address returns the server's URL, without a password and without files.
 func (s *Server) Address() string {
@@ -163,6 +175,6 @@ func (s *Server) Client() *goredis.Client { return s.node.client() }
 
 func (n *node) client() *goredis.Client {
 	return goredis.NewClient(&goredis.Options{
-		Addr: hostPort(n.port), TLSConfig: n.tls, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
+		Addr: hostPort(n.port.number), TLSConfig: n.tls, MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
 	})
 }

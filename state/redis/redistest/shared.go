@@ -74,7 +74,7 @@ func SharedCluster(t testing.TB) *Cluster {
 			t.Fatal(err)
 		}
 	}
-	return &Cluster{t, shared.cluster.nodes}
+	return &Cluster{t: t, nodes: shared.cluster.nodes}
 }
 
 // share counts t as a user until it ends.
@@ -99,13 +99,10 @@ func share(t testing.TB) {
 func endShared() error {
 	var errs []error
 	if shared.node != nil {
-		errs = append(errs, shared.node.run.kill())
+		errs = append(errs, shared.node.end())
 	}
 	if shared.cluster != nil {
-		for _, n := range shared.cluster.nodes {
-			errs = append(errs, n.run.kill())
-		}
-		errs = append(errs, os.RemoveAll(shared.dir))
+		errs = append(errs, shared.cluster.end(), os.RemoveAll(shared.dir))
 	}
 	shared.node, shared.cluster, shared.dir = nil, nil, ""
 	return errors.Join(errs...)

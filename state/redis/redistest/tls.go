@@ -105,6 +105,6 @@ func StartTLS(t testing.TB, files Files, settings ...string) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{t, n}
-	t.Cleanup(func() { s.Kill() })
+	t.Cleanup(func() { endNode(t, n) })
 	return s
 }
