@@ -48,8 +48,12 @@ type NoCandidateError struct {
 func (e *NoCandidateError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no server for %q", e.Capability)
-	if len(e.Rejected) == 0 {
-		b.WriteString(": no server is known; add one to the servers file (mcpServers) or give --config")
+	switch {
+	case len(e.Rejected) > 0: // named below
+	case e.Err == nil:
+		b.WriteString(": no server is known; add one to the servers file (mcpServers), give --config, or --consul and register one there")
+	default: // there may be some where nobody could look
+		b.WriteString(": no server is known")
 	}
 	for i, r := range e.Rejected[:min(len(e.Rejected), rejectionsTold)] {
 		sep := "; "

@@ -49,6 +49,12 @@ func TestTagsAndMetaBecomeOffers(t *testing.T) {
 			[]router.Offer{{Capability: "charge", Effect: state.Conditional, Key: "k", Ledger: router.Ledger{Name: "i1@n1"}}}},
 		{"the operator's offers replace them", Options{Services: map[string]router.Service{"s": {Offers: []router.Offer{{Capability: "x", Tool: "y"}}}}},
 			told(nil, "review"), []router.Offer{{Capability: "x", Tool: "y"}}},
+		{"attributes that the operator does not name stay", Options{Services: map[string]router.Service{"s": {Offers: []router.Offer{{Capability: "x", Tool: "y"}}}}},
+			told(nil, "review", "language=go"), []router.Offer{{Capability: "x", Tool: "y", Attributes: go1}}},
+		{"those that he names are his", Options{Services: map[string]router.Service{"s": {Offers: []router.Offer{{Capability: "x", Attributes: go1}, {Capability: "y"}}}}},
+			told(map[string]string{"Language": "rust", "depth": "deep"}, "language=c"),
+			[]router.Offer{{Capability: "x", Attributes: map[string][]string{"language": {"go"}, "depth": {"deep"}}},
+				{Capability: "y", Attributes: map[string][]string{"Language": {"rust"}, "depth": {"deep"}, "language": {"c"}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -157,11 +163,14 @@ func TestHeadersGoOnlyToWhoTheyAreFor(t *testing.T) {
 			t.Parallel()
 			e := told(map[string]string{MetaScheme: c.scheme}, "a")
 			e.Service.Address = c.address
-			c.word.Headers = map[string]string{"Authorization": "Bearer s3cret"}
+			c.word.Headers, c.word.CAFile = map[string]string{"Authorization": "Bearer s3cret"}, "ca.pem"
 			o := Options{Services: map[string]router.Service{"s": c.word}}
 			i := o.newInstance("s", e)
 			if got := maps.Equal(i.server.Dial.Headers, c.word.Headers); got != c.sent || i.server.Dial.ServerName != c.serverName || (len(i.problems) == 0) != c.sent {
 				t.Errorf("sent %t with server name %q, problems %q", got, i.server.Dial.ServerName, i.problems)
+			}
+			if signed := i.server.Dial.CAFile == "ca.pem"; signed != (c.scheme == "https") {
+				t.Errorf("over %s its certificate is held to %q", c.scheme, i.server.Dial.CAFile)
 			}
 		})
 	}

@@ -92,6 +92,9 @@ func (d *Discovery) Close() {
 // be read, or not be believed, at the last try.
 func (d *Discovery) Snapshot() *router.Snapshot { return d.shown.Load() }
 
+// String names the source of servers; what it says of itself tells where it is.
+func (d *Discovery) String() string { return "Consul" }
+
 // Err returns why the snapshot is stale; nil when it is not, or when Consul has
 // not answered yet.
 func (d *Discovery) Err() error {

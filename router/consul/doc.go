@@ -26,7 +26,8 @@
 // vocabulary.go lists every key. A capability without a tool is bound by the
 // router: to the tools that the server itself declares for it, else to the tool
 // of its name. Effects, keys and ledgers count only with [Options.Trust]. What an
-// operator says of a service in [Options.Services] wins over all of it.
+// operator says of a service in [Options.Services] wins over all of it; of his
+// offers an attribute that he does not name is still the instance's to say.
 //
 // An instance with a critical check gets nothing, its node's checks and
 // maintenance included; a warning one gets the share of its warning weight, a

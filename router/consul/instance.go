@@ -58,9 +58,10 @@ func (o *Options) newInstance(service string, e entry) *instance {
 	if word.MaxConcurrent > 0 {
 		s.MaxConcurrent = word.MaxConcurrent
 	}
-	s.Offers = slices.Clone(word.Offers)
 	if word.Offers == nil {
 		s.Offers = c.offers()
+	} else {
+		s.Offers = c.completed(word.Offers)
 	}
 	ownLedgers(s.Offers, e.identity())
 	c.credentials(&word, at, &s.Dial)
@@ -136,7 +137,11 @@ func (c *claim) dial(e *entry, d *router.Dial) (at netip.Addr, ok bool) {
 // the service that they are for. Anybody who can register could otherwise have
 // them sent to himself.
 func (c *claim) credentials(word *router.Service, at netip.Addr, d *router.Dial) {
-	verified := word.ServerName != "" && strings.HasPrefix(d.URL, "https://")
+	secure := strings.HasPrefix(d.URL, "https://")
+	if secure {
+		d.CAFile = word.CAFile
+	}
+	verified := secure && word.ServerName != ""
 	if verified {
 		d.ServerName = word.ServerName
 	}

@@ -93,6 +93,40 @@ func (c *claim) attributes() map[string][]string {
 	return all
 }
 
+// completed are the operator's offers with the attributes that the instance tells
+// of itself. The operator's word on an attribute replaces the instance's.
+func (c *claim) completed(offers []router.Offer) []router.Offer {
+	own := c.attributes()
+	all := slices.Clone(offers)
+	if len(own) == 0 {
+		return all
+	}
+	for i := range all {
+		said := all[i].Attributes
+		merged := maps.Clone(said)
+		for name, values := range own {
+			if merged == nil {
+				merged = make(map[string][]string, len(own))
+			}
+			if !named(said, name) {
+				merged[name] = values
+			}
+		}
+		all[i].Attributes = merged
+	}
+	return all
+}
+
+// named reports whether there is an attribute of that name, which has no case.
+func named(attributes map[string][]string, name string) bool {
+	for other := range attributes {
+		if strings.EqualFold(other, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkKeys reports reserved keys that say nothing, most likely misspelt.
 func (c *claim) checkKeys(capabilities []string) {
 	whole := []string{MetaScheme, MetaPath, MetaCapabilities, MetaLatencyP95, MetaConcurrent, MetaDepth}
