@@ -69,6 +69,10 @@ func TestConsulKilledInMidRunCostsNothing(t *testing.T) {
 	if err := here.Wait(); err != nil {
 		t.Errorf("the run: %v\n%s", err, said.String())
 	}
+	stdout, _, _ := junctionIn(t, f.dir, "explain", "here", "--limit", "0", "--store", f.address)
+	if stale := strings.Count(stdout, "decided on the last known servers"); stale == 0 || stale >= strings.Count(stdout, "picked ") {
+		t.Errorf("explain marks %d of %d decisions as made on the last known servers", stale, strings.Count(stdout, "picked "))
+	}
 	once(t, a, b)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"junction/cmd/junction/internal/view"
@@ -16,12 +17,14 @@ type serversCmd struct {
 }
 
 func (*serversCmd) Help() string {
-	return `Connects to every server of the servers file and shows its version, era, tools and offers,
-or why it cannot be reached.
+	return `Connects to every server of the servers file and of Consul and shows its version, era, tools
+and offers, or why it cannot be reached. Of services in Consul, instances whose check is critical
+are not listed. Where Consul cannot be read the exit code is 1: servers may be missing then.
 
 Examples:
   junction servers examples/codereview/review.yaml
-  junction servers --config junction.yaml --json`
+  junction servers --config junction.yaml --json
+  junction servers --consul http://127.0.0.1:8500`
 }
 
 func (c *serversCmd) Run(ctx context.Context, con console) error {
@@ -34,9 +37,30 @@ func (c *serversCmd) Run(ctx context.Context, con console) error {
 	defer closeApp(app, con)
 	wait, stop := context.WithTimeout(ctx, c.Wait)
 	defer stop()
-	list := view.NewServers(app.Router.Servers(wait))
+	statuses := app.Router.Servers(wait)
+	doubt := app.Doubt()
+	list := view.NewServers(statuses, doubt != nil)
 	if c.JSON {
-		return view.JSON(con.out, list)
+		err = view.JSON(con.out, list)
+	} else {
+		err = view.Servers(con.out, list, whenNone(app), view.Style{Color: con.color})
 	}
-	return view.Servers(con.out, list, view.Style{Color: con.color})
+	if err != nil || doubt == nil {
+		return err
+	}
+	// The list is the one document of --json, so that this is no second one.
+	fmt.Fprintf(con.err, "junction: servers may be missing here: %v\n", doubt)
+	return &exitError{code: exitFailed}
+}
+
+// whenNone says what to do where no server is known.
+func whenNone(app *wire.App) string {
+	const file = "add some under mcpServers in the servers file"
+	switch {
+	case !app.AsksConsul():
+		return file
+	case app.Doubt() != nil:
+		return "Consul could not be read, and the servers file names none"
+	}
+	return file + ", or register one in Consul with its tag; one whose check is critical does not count"
 }

@@ -20,7 +20,8 @@ type validateCmd struct {
 
 func (*validateCmd) Help() string {
 	return `Reports every fault of the workflow file and of its servers file at once, each with line,
-column and a suggestion, and warns of what no server is declared to offer. Nothing is started.
+column and a suggestion, and warns of what no server is declared to offer. Nothing is started, and
+Consul is not asked.
 
 Example:
   junction validate examples/codereview/review.yaml`
@@ -35,7 +36,7 @@ func (c *validateCmd) Run(ctx context.Context, con console) error {
 	all := errors.Join(err, configErr)
 	var warnings []document.Fault
 	if all == nil {
-		warnings = unmet(wf, config)
+		warnings = unmet(wf, config, c.Consul != "")
 	}
 	if c.JSON {
 		if err := view.JSON(con.out, view.NewValidation(c.File, all, warnings)); err != nil {
@@ -55,6 +56,12 @@ func (c *validateCmd) Run(ctx context.Context, con console) error {
 	servers := "no servers file found"
 	if config != nil {
 		servers = fmt.Sprintf("%s in %s", view.Count(len(config.Servers), "server"), config.Path)
+	}
+	switch {
+	case config != nil && config.Consul != nil:
+		servers += fmt.Sprintf(", %s of Consul declared there", view.Count(len(config.Consul.Services), "service"))
+	case c.Consul != "":
+		servers += ", others in Consul"
 	}
 	_, err = fmt.Fprintf(con.out, "%s: workflow %s is valid (%s)\n", c.File, wf.Name, servers)
 	return err

@@ -17,6 +17,9 @@ type Server struct {
 	ID       string   `json:"id"`
 	Endpoint string   `json:"endpoint"`
 	Source   string   `json:"source,omitempty"`
+	Service  string   `json:"service,omitempty"` // in Consul, that it is an instance of
+	Weight   float64  `json:"weight,omitempty"`  // against other instances, as Consul says
+	Stale    bool     `json:"stale,omitempty"`   // last known: Consul cannot be read now
 	Name     string   `json:"name,omitempty"`    // as the server calls itself
 	Version  string   `json:"version,omitempty"` // of the server
 	Protocol string   `json:"protocol,omitempty"`
@@ -35,11 +38,15 @@ type Offer struct {
 	Error      string              `json:"error,omitempty"` // why it cannot be used at a server that answers
 }
 
-// NewServers turns the router's view into what is printed.
-func NewServers(statuses []router.ServerStatus) []Server {
+// NewServers turns the router's view into what is printed. stale: Consul cannot
+// be read now.
+func NewServers(statuses []router.ServerStatus, stale bool) []Server {
 	list := make([]Server, 0, len(statuses))
 	for _, st := range statuses {
 		s := Server{ID: st.Server.ID, Endpoint: st.Server.Endpoint(), Source: st.Server.Source, Tools: []string{}, Offers: []Offer{}}
+		if st.Server.Source == fromConsul {
+			s.Service, s.Weight, s.Stale = Clean(st.Server.Name), st.Server.Weight, stale
+		}
 		if d := st.Description; d != nil {
 			s.Name, s.Version, s.Protocol, s.Modern = Clean(d.Name), Clean(d.Version), d.ProtocolVersion, d.Modern
 			for _, t := range d.Tools {
@@ -69,17 +76,24 @@ func NewServers(statuses []router.ServerStatus) []Server {
 	return list
 }
 
+// fromConsul is the source of servers that were found there.
+const fromConsul = "consul"
+
 // Servers prints each server with its tools and offers, or why it cannot be used.
-func Servers(w io.Writer, list []Server, s Style) error {
+// An empty list says what to do in the words of none.
+func Servers(w io.Writer, list []Server, none string, s Style) error {
 	p := &printer{w: w}
 	if len(list) == 0 {
-		p.f("no servers: add some under mcpServers in the servers file\n")
+		p.f("no servers: %s\n", none)
 	}
 	for _, sv := range list {
 		if sv.Error != "" {
 			p.f("%s %s  %s\n    %s\n", s.paint(bad, "✗"), s.paint(bold, sv.ID), sv.Endpoint, strings.ReplaceAll(sv.Error, "\n", "\n    "))
 		} else {
 			p.f("%s %s  %s %s  MCP %s  %s\n    tools: %s\n", s.paint(good, "✓"), s.paint(bold, sv.ID), sv.Name, sv.Version, sv.Protocol, sv.Endpoint, strings.Join(sv.Tools, ", "))
+		}
+		if sv.Source == fromConsul {
+			p.f("    in Consul: service %s, weight %g%s\n", sv.Service, sv.Weight, last(sv.Stale))
 		}
 		for _, o := range sv.Offers {
 			p.f("    offers %s by %s (%s)%s\n", Clean(o.Capability), Clean(o.Tool), o.Effect, attributes(o.Attributes))
@@ -89,6 +103,13 @@ func Servers(w io.Writer, list []Server, s Style) error {
 		}
 	}
 	return p.err
+}
+
+func last(stale bool) string {
+	if stale {
+		return ", as last known: Consul cannot be read now"
+	}
+	return ""
 }
 
 func attributes(m map[string][]string) string {

@@ -52,6 +52,21 @@ func openConsul(ctx context.Context, config *static.Config, s Settings) (*consul
 	return d, nil
 }
 
+// AsksConsul reports whether servers are found in Consul.
+func (a *App) AsksConsul() bool { return a.consul != nil }
+
+// Doubt says why there may be servers in Consul that are not known; nil where it
+// has been read, or is not asked. The log says more.
+func (a *App) Doubt() error {
+	switch {
+	case a.consul == nil || !a.consul.Snapshot().Stale:
+		return nil
+	case a.consul.Err() == nil:
+		return fmt.Errorf("no answer from Consul within %s", firstLook)
+	}
+	return errors.New("no answer from Consul that can be used")
+}
+
 // lookEvery is how often a worker without servers sees whether there are any.
 const lookEvery = 50 * time.Millisecond
 
