@@ -11,7 +11,12 @@ import (
 )
 
 // keeper holds the lease of a run as it stands.
-type keeper struct{ held atomic.Pointer[state.Lease] }
+type keeper struct {
+	held atomic.Pointer[state.Lease]
+	// cancelled: taking it cleared a request to stop that nobody has dealt with.
+	// It belongs to the executor's goroutine.
+	cancelled bool
+}
 
 func (k *keeper) current() state.Lease {
 	if l := k.held.Load(); l != nil {
@@ -33,6 +38,7 @@ func (r *run) takeLease(ctx context.Context) error {
 		l, err := r.store.Acquire(ctx, r.id, r.owner(), r.ttl())
 		crash.Point("lease.acquire.after")
 		if err == nil {
+			r.lease.cancelled = l.Cancelled
 			r.lease.held.Store(&l)
 			r.wait.Go(r.renew)
 			return nil

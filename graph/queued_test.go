@@ -45,15 +45,6 @@ func TestAQueuedResumeLeavesAloneWhatNobodyWantsToGoOn(t *testing.T) {
 		"waiting for an answer": {func(t *testing.T, g *graph.Graph, s state.Store) {
 			wantStatus(t, resume(t, g, "t", graph.RunOptions{Store: s}), state.StatusInterrupted)
 		}, graph.ErrStopped, state.StatusInterrupted},
-		"cancelled under a holder that died": {func(t *testing.T, _ *graph.Graph, s state.Store) {
-			if _, err := s.Acquire(t.Context(), "t", "dead", time.Second); err != nil {
-				t.Error(err)
-			}
-			if err := s.RequestCancel(t.Context(), "t"); err != nil {
-				t.Error(err)
-			}
-			<-time.After(2 * time.Second)
-		}, graph.ErrCancelRequested, state.StatusPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

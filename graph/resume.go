@@ -17,9 +17,9 @@ import (
 // whose unfinished tasks still wait for answers is left as it is, interrupted.
 //
 // With RunOptions.Queued the resume is nobody's wish. A thread that failed or was
-// cancelled, or none of whose questions was answered, is ErrStopped, and one
-// whose cancellation was asked for and not heeded yet ErrCancelRequested; both
-// are left as they are. Static interrupts are passed only where they were
+// cancelled, or none of whose questions was answered, is ErrStopped and left as it
+// is. One whose cancellation its last holder did not live to heed ends as
+// cancelled, and nothing runs. Static interrupts are passed only where they were
 // answered ([Answer]), or where the thread is pending: somebody reopened it.
 func (g *Graph) Resume(ctx context.Context, thread string, o RunOptions) (Result, error) {
 	res := Result{Thread: thread}
@@ -39,65 +39,69 @@ func (g *Graph) Resume(ctx context.Context, thread string, o RunOptions) (Result
 	r := g.newRun(ctx, o)
 	r.id, r.stream.thread = thread, thread
 	return r.supervise(func() ended {
-		if err := r.reopen(); err != nil {
+		if _, err := r.reopen(); err != nil {
 			return r.unbegun(err)
+		}
+		if o.Queued && r.lease.cancelled {
+			return r.stop(state.StatusCancelled, ErrCancelRequested)
 		}
 		return r.loop()
 	})
 }
 
 // reopen checks the thread, stores the answers, takes the lease and loads the
-// head as it is then.
-func (r *run) reopen() error {
+// head as it is then. It returns the thread as it stands under the lease.
+func (r *run) reopen() (state.Thread, error) {
 	t, err := r.store.Thread(r.ctx, r.id)
 	if err != nil {
-		return err
+		return t, err
 	}
 	if err := r.g.fits(t); err != nil {
-		return err
+		return t, err
 	}
 	switch {
 	case r.opt.Queued && (t.Status == state.StatusFailed || t.Status == state.StatusCancelled):
-		return fmt.Errorf("thread %s is %s: %w", r.id, t.Status, ErrStopped)
-	case r.opt.Queued && t.Cancel:
-		// Taking the lease would clear the request, which a dead holder never saw.
-		return fmt.Errorf("thread %s: %w", r.id, ErrCancelRequested)
+		return t, fmt.Errorf("thread %s is %s: %w", r.id, t.Status, ErrStopped)
 	case !r.opt.Queued:
 		if err := storeAnswers(r.ctx, r.store, r.id, r.opt.Answers); err != nil {
-			return err
+			return t, err
 		}
 	}
 	if err := r.takeLease(r.ctx); err != nil {
-		return err
+		return t, err
 	}
 	// Somebody else may have worked on it until the lease was free.
 	if t, err = r.store.Thread(r.ctx, r.id); err != nil {
-		return err
+		return t, err
 	}
 	if err := r.g.fits(t); err != nil {
-		return err
+		return t, err
 	}
 	if r.opt.Queued && t.Status == state.StatusPending {
 		if err := storeAnswers(r.ctx, r.store, r.id, nil); err != nil {
-			return err
+			return t, err
 		}
 	}
 	snap, err := r.store.Load(r.ctx, r.id, 0)
 	if err != nil {
-		return err
+		return t, err
 	}
-	if r.opt.Queued && !wanted(t, snap) {
-		return fmt.Errorf("thread %s is %s: %w", r.id, t.Status, ErrStopped)
+	if r.opt.Queued && !r.wanted(t, snap) {
+		return t, fmt.Errorf("thread %s is %s: %w", r.id, t.Status, ErrStopped)
 	}
-	return r.restore(snap)
+	return t, r.restore(snap)
 }
 
-// wanted reports whether a thread that a queue named is to go on. One that waits
-// is, once anything was answered: whoever answered may have come too late to be
-// seen by the run that stopped, and too early to reopen the thread.
-func wanted(t state.Thread, snap state.Snapshot) bool {
+// wanted reports whether there is something to be done about a thread that a
+// queue named. One that waits is to go on once anything was answered: whoever
+// answered may have come too late to be seen by the run that stopped, and too
+// early to reopen the thread. Its cancellation needs no answer.
+func (r *run) wanted(t state.Thread, snap state.Snapshot) bool {
 	if t.Status != state.StatusInterrupted {
 		return !t.Status.Stopped()
+	}
+	if r.lease.cancelled {
+		return true
 	}
 	return slices.ContainsFunc(snap.Interrupts, func(i state.Interrupt) bool { return i.Answer != nil })
 }

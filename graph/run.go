@@ -73,6 +73,9 @@ func (g *Graph) Run(ctx context.Context, o RunOptions) (Result, error) {
 			if err := r.takeLease(r.ctx); err != nil {
 				return r.unbegun(err)
 			}
+			if r.lease.cancelled { // between the thread's creation and its lease
+				return r.stop(state.StatusCancelled, ErrCancelRequested)
+			}
 		}
 		return r.loop()
 	})

@@ -118,18 +118,16 @@ func (r *run) drained() ended {
 }
 
 // heed looks once more, after the lease is given back, whether somebody asked
-// for the thread's end while it was stopping: nobody else would, and the thread
-// would wait for an answer that is not wanted.
-func (r *run) heed(e ended) ended {
+// for the thread's end while it was stopping. The release has carried that out;
+// where it failed, whoever takes the thread next is told of the request.
+func (r *run) heed(e ended, released error) ended {
 	if r.store == nil || e.err != nil || e.result.Status != state.StatusInterrupted && !e.result.Drained {
 		return e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.keep), time.Second)
 	defer cancel()
-	wanted, err := r.store.CancelRequested(ctx, r.id)
-	if err == nil && wanted {
-		err = r.store.RequestCancel(ctx, r.id)
-	}
+	t, err := r.store.Thread(ctx, r.id)
+	wanted := t.Status == state.StatusCancelled || t.Cancel && released != nil
 	switch {
 	case err != nil:
 		e.err = fmt.Errorf("thread %s stopped, but whether its cancellation was asked for is not known: %w", r.id, err)

@@ -97,7 +97,7 @@ func (r *run) giveUp(back <-chan ended) ended {
 func (r *run) close(e ended) (Result, error) {
 	close(r.over)
 	err := r.release()
-	e = r.heed(e)
+	e = r.heed(e, err)
 	if e.err == nil {
 		r.stream.send(Event{Kind: EventEnd, Status: e.result.Status, Err: e.result.Err, Step: r.step, Seq: r.seq})
 	}

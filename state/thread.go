@@ -24,6 +24,12 @@ func (s Status) Stopped() bool {
 	return s == StatusInterrupted || s == StatusFailed || s == StatusCancelled
 }
 
+// HeedsCancel says whether a thread of this status becomes cancelled when it is
+// released with a request to stop that its holder has not heeded.
+func (s Status) HeedsCancel() bool {
+	return s == StatusPending || s == StatusRunning || s == StatusInterrupted
+}
+
 // Failure is an error as a thread remembers it. It never holds a secret.
 type Failure struct {
 	Code    string `json:"code"`             // an MCP_… code or a local cause such as "no_candidate"
@@ -100,8 +106,9 @@ type ThreadStore interface {
 	// as it stands then.
 	Reopen(ctx context.Context, id string) (Thread, error)
 	// SetStatus records a stop without advancing the head: interrupted, failed,
-	// cancelled, or running when work begins again (which clears Failure). The
-	// records ride in the same operation.
+	// cancelled, running when work begins again (which clears Failure), or pending
+	// when it is left to a worker. The records ride in the same operation. It deals
+	// with the request that the lease's acquisition cleared ([Lease].Cancelled).
 	SetStatus(ctx context.Context, l Lease, s Status, f *Failure, records []Record) error
 	// Prune deletes what retention says and returns how many threads went.
 	// Threads with a live lease stay.
@@ -117,6 +124,11 @@ type Lease struct {
 	// Until is on this process's monotonic clock: the moment before the request
 	// for the lease left, plus TTL, less a margin. After it nothing is sent.
 	Until time.Time
+	// Cancelled: this acquisition cleared a request to stop that no holder has
+	// dealt with. Until a status is recorded under the lease (SetStatus) the next
+	// acquisition says so too, so that a holder which dies loses no request. Acquire
+	// alone sets it.
+	Cancelled bool
 }
 
 // LeaseMargin is taken off a lease's end on the holder's own clock.
@@ -125,13 +137,15 @@ func LeaseMargin(ttl time.Duration) time.Duration { return ttl / 10 }
 // LeaseStore grants leases on the store's own clock.
 type LeaseStore interface {
 	// Acquire takes a free or expired lease and clears Cancel, which was meant
-	// for the holder before: a request that comes later is never lost. Else it
-	// fails with *BusyError. A lease
-	// whose owner is known to be dead (SQLite: pid, start time, boot id) is free.
+	// for the holder before; Lease.Cancelled tells of it. A request that comes
+	// later is never lost. Else it fails with *BusyError. A lease whose owner is
+	// known to be dead (SQLite: pid, start time, boot id) is free.
 	Acquire(ctx context.Context, thread, owner string, ttl time.Duration) (Lease, error)
 	// Renew extends a lease that is still held, or fails with ErrLeaseLost.
 	Renew(ctx context.Context, l Lease) (Lease, error)
-	// Release ends a lease; one that is lost already is no error.
+	// Release ends a lease; one that is lost already is no error. A request to
+	// stop that came under it and was not heeded makes a pending, running or
+	// interrupted thread cancelled, in the same operation: nobody else is asked.
 	Release(ctx context.Context, l Lease) error
 }
 

@@ -11,8 +11,9 @@
 //  3. An entry that was moved since it was claimed is not taken out: the thread
 //     was asked for again, and is looked at again.
 //  4. Only pending and running threads are run, and interrupted ones somebody has
-//     answered. A stopped thread waits for a person ([state.ThreadStore].Reopen);
-//     a cancellation that its holder died before heeding is carried out.
+//     answered. A stopped thread waits for a person ([graph.Graph.Reopen]); a
+//     cancellation that its holder died before heeding is carried out by whoever
+//     takes the lease next, which tells of it ([state.Lease].Cancelled).
 //  5. A worker costs the same however many threads wait: it holds a goroutine
 //     for each thread it runs and none for others, extends all its turns in one
 //     operation, and asks an idle queue about ten times a second at most.
@@ -52,7 +53,10 @@
 //
 // A thread that vanished while it was held, and one whose store has gone back
 // behind what it acknowledged, are taken out of the queue with an error in the
-// log and an [EventGone]: nothing runs them again by itself. A thread that this
+// log and an [EventGone]: nothing runs them again by itself. The latter is marked
+// as failed, for the store may have brought back an older entry of it, and the
+// next worker cannot tell what is missing. A person who has looked reopens it like
+// any other failed thread; the mark needs no other way out. A thread that this
 // worker cannot run at all (its graph does not fit, [RunFunc] panics) is recorded
 // as failed, the former after a few tries, since another worker may have the
 // version that fits.

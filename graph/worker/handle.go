@@ -12,7 +12,7 @@ import (
 )
 
 // soon is how long a thread that cannot be run now waits at most for the next
-// try: held by another worker, not there yet, or still to be cancelled.
+// try: held by another worker, or not there yet.
 const soon = time.Second
 
 // errGoexit is the failure of a RunFunc that ended its goroutine.
@@ -44,11 +44,8 @@ func (w *Worker) look(ctx, runs context.Context, thread string) verdict {
 		return w.trouble(runs, thread, err)
 	}
 	w.tries.found(thread)
-	switch {
-	case t.Status == state.StatusCompleted, t.Status == state.StatusFailed, t.Status == state.StatusCancelled:
+	if t.Status == state.StatusCompleted || t.Status == state.StatusFailed || t.Status == state.StatusCancelled {
 		return w.dropped(t)
-	case t.Cancel:
-		return w.cancelled(runs, thread)
 	}
 	return w.resume(runs, t)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"junction/graph"
 	"junction/state"
@@ -13,13 +14,14 @@ import (
 func (w *Worker) broken(runs context.Context, thread string, err error) verdict {
 	var busy *state.BusyError
 	switch {
-	case errors.Is(err, state.ErrVanished), errors.Is(err, state.ErrRegressed):
+	case errors.Is(err, state.ErrRegressed):
+		w.mark(runs, thread, err)
+		return w.gone(thread, err)
+	case errors.Is(err, state.ErrVanished):
 		return w.gone(thread, err)
 	case errors.Is(err, graph.ErrFinished), errors.Is(err, graph.ErrStopped):
 		w.event(Event{Kind: EventDropped, Thread: thread})
 		return done
-	case errors.Is(err, graph.ErrCancelRequested):
-		return w.cancelled(runs, thread)
 	case errors.As(err, &busy):
 		w.event(Event{Kind: EventBusy, Thread: thread, Err: err})
 		return later(min(busy.Remaining, soon))
@@ -81,7 +83,8 @@ func (w *Worker) fail(runs context.Context, thread string, cause error) verdict 
 	return done
 }
 
-// recordFailure fails a thread that is still to be run.
+// recordFailure fails a thread that is still to be run, or ends it as its holder
+// was asked to and did not live to.
 func (w *Worker) recordFailure(ctx context.Context, thread string, cause error) (err error) {
 	l, err := w.store.Acquire(ctx, thread, w.opt.Owner, w.opt.Turn)
 	if err != nil {
@@ -89,11 +92,47 @@ func (w *Worker) recordFailure(ctx context.Context, thread string, cause error) 
 	}
 	defer func() { err = errors.Join(err, w.store.Release(ctx, l)) }()
 	t, err := w.store.Thread(ctx, thread)
-	if err != nil || t.Status == state.StatusCompleted || t.Status.Stopped() {
+	off := l.Cancelled && t.Status.HeedsCancel()
+	if err != nil || !off && (t.Status == state.StatusCompleted || t.Status.Stopped()) {
 		return err
 	}
 	f := state.FailureOf(fmt.Errorf("worker %s cannot run it: %w", w.opt.Owner, cause))
+	if off {
+		f.Code = "cancelled"
+		return w.store.SetStatus(ctx, l, state.StatusCancelled, &f, nil)
+	}
 	return w.store.SetStatus(ctx, l, state.StatusFailed, &f, nil)
+}
+
+// mark records a thread whose store has gone back as failed, so that an entry
+// which came back with the store makes no other worker run it. It waits for what
+// the store believes to be a lease, of this worker or of one before, to run out.
+func (w *Worker) mark(runs context.Context, thread string, cause error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(runs), w.opt.Turn+soon)
+	defer cancel()
+	for {
+		err := w.recordFailure(ctx, thread, cause)
+		var busy *state.BusyError
+		if errors.As(err, &busy) && waits(ctx, min(busy.Remaining, soon)) {
+			continue
+		}
+		if err != nil {
+			w.opt.Log.Error("the store has gone back, and the thread could not be marked as failed", "thread", thread, "error", err)
+		}
+		return
+	}
+}
+
+// waits lets a time pass, unless ctx ends before.
+func waits(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(max(d, time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // gone gives up on a thread whose store has lost it or part of it.
@@ -124,23 +163,4 @@ func (w *Worker) dropped(t state.Thread) verdict {
 func (w *Worker) handBack(thread string) verdict {
 	w.event(Event{Kind: EventHandBack, Thread: thread})
 	return later(0)
-}
-
-// cancelled carries out a cancellation that the holder it was meant for did not
-// live to heed. Nobody may acquire the lease before: that clears the request.
-func (w *Worker) cancelled(runs context.Context, thread string) verdict {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(runs), w.opt.Turn)
-	defer cancel()
-	err := w.store.RequestCancel(ctx, thread)
-	if err != nil {
-		return w.trouble(runs, thread, fmt.Errorf("thread %s: cancelling it: %w", thread, err))
-	}
-	t, err := w.store.Thread(ctx, thread)
-	switch {
-	case err != nil:
-		return w.trouble(runs, thread, err)
-	case t.Status == state.StatusCompleted || t.Status.Stopped():
-		return w.dropped(t)
-	}
-	return later(soon) // its holder's lease still runs
 }

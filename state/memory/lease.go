@@ -23,9 +23,12 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 	if t.live(now) {
 		return state.Lease{}, &state.BusyError{Thread: id, Owner: t.lease.owner, Remaining: t.lease.expires.Sub(now)}
 	}
+	t.unheeded = t.unheeded || t.info.Cancel
 	t.info.Cancel = false
 	t.lease = lease{token: s.tokens.Add(1), owner: owner, held: true, expires: now.Add(ttl)}
-	return state.Grant(id, t.lease.token, owner, ttl, asked), nil
+	l := state.Grant(id, t.lease.token, owner, ttl, asked)
+	l.Cancelled = t.unheeded
+	return l, nil
 }
 
 // Renew extends a lease that is still held.
@@ -54,5 +57,8 @@ func (s *Store) Release(ctx context.Context, l state.Lease) error {
 	}
 	defer t.mu.Unlock()
 	t.lease.held = false
+	if t.info.Cancel && t.info.Status.HeedsCancel() {
+		t.info.Status, t.info.Updated = state.StatusCancelled, s.now()
+	}
 	return nil
 }

@@ -42,6 +42,7 @@ type thread struct {
 	lineage     string
 	writeID     string // of the newest commit
 	lease       lease
+	unheeded    bool               // a request to stop was cleared by an acquisition, and no status recorded since
 	checkpoints []state.Checkpoint // by Seq−1
 	values      map[string][]version
 	logs        map[string][]generation

@@ -159,7 +159,7 @@ func (s *Store) Reopen(ctx context.Context, id string) (state.Thread, error) {
 	defer t.mu.Unlock()
 	now := s.now()
 	if t.info.Status.Stopped() && !t.live(now) {
-		t.info.Status, t.info.Cancel, t.info.Failure, t.info.Updated = state.StatusPending, false, nil, now
+		t.info.Status, t.info.Cancel, t.info.Failure, t.info.Updated, t.unheeded = state.StatusPending, false, nil, now, false
 	}
 	return t.view(), nil
 }
@@ -172,7 +172,7 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 	}
 	defer t.mu.Unlock()
 	s.putRecords(t, records)
-	t.info.Status, t.info.Failure, t.info.Updated = status, f.Clone(), s.now()
+	t.info.Status, t.info.Failure, t.info.Updated, t.unheeded = status, f.Clone(), s.now(), false
 	if status == state.StatusRunning {
 		t.info.Failure = nil
 	}

@@ -49,7 +49,8 @@
 //	P:cancel     publish/subscribe channel: ids of threads that were asked to stop
 //
 // The fields of T:t: status, failure, head (its Seq), at (when it was committed,
-// µs), step, write_id (of the head's commit), cancel, waiting (questions without
+// µs), step, write_id (of the head's commit), cancel (1: asked to stop; 2: cleared by
+// an acquisition, and no status recorded since), waiting (questions without
 // an answer), created, updated; token, until (µs; 0: free), ttl (µs), owner, taken
 // (nonce of the acquisition); made (nonce of the creation), nonces (of the newest
 // 16 calls that answered); exp (the deadline of all keys, µs), last (when the

@@ -7,8 +7,9 @@ import (
 	"junction/state"
 )
 
-// cachedThreads bounds how many threads a store remembers the heads of.
-const cachedThreads = 4096
+// cachedThreads bounds how many threads a store remembers the heads of: more than
+// a process has in flight, or each commit would read first what it follows.
+const cachedThreads = 16384
 
 // head identifies a checkpoint and holds its references. The time tells it from
 // another of the same number, of a thread that was deleted and made again.

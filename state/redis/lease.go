@@ -35,7 +35,9 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 	}
 	token := r.number(1)
 	s.heads.acknowledged(id, token, r.number(2))
-	return state.Grant(id, token, owner, ttl, asked), nil
+	l := state.Grant(id, token, owner, ttl, asked)
+	l.Cancelled = r.text(3) == "1"
+	return l, nil
 }
 
 // Renew extends a lease that is still held.
@@ -52,7 +54,9 @@ func (s *Store) Renew(ctx context.Context, l state.Lease) (state.Lease, error) {
 
 // Release ends a lease; one that is lost already is no error.
 func (s *Store) Release(ctx context.Context, l state.Lease) error {
-	_, err := s.held(ctx, "release thread "+l.Thread, l, releaseScript, s.leased(l, 0))
+	args := s.leased(l, 0)
+	args[len(args)-1] = 0 // also a thread whose head has gone back is free then, for whoever looks at it
+	_, err := s.held(ctx, "release thread "+l.Thread, l, releaseScript, args)
 	if errors.Is(err, state.ErrLeaseLost) {
 		return nil
 	}

@@ -15,6 +15,7 @@ type row struct {
 	t, head int64
 	id      string
 	status  state.Status
+	cancel  int // see schema.sql
 	writeID string
 	lineage string
 	lease   lease
@@ -43,11 +44,11 @@ func (l lease) live(now time.Time, self process) bool {
 	return l.remaining(now) > 0 && !l.process.gone(self)
 }
 
-const rowColumns = `t, id, head, status, write_id, lineage, token, held, granted, ttl, owner, pid, started, world`
+const rowColumns = `t, id, head, status, cancel, write_id, lineage, token, held, granted, ttl, owner, pid, started, world`
 
 func (r *row) fields() []any {
 	l := &r.lease
-	return []any{&r.t, &r.id, &r.head, &r.status, &r.writeID, &r.lineage, &l.token, &l.held, &l.granted, &l.ttl, &l.owner, &l.process.pid, &l.process.started, &l.process.world}
+	return []any{&r.t, &r.id, &r.head, &r.status, &r.cancel, &r.writeID, &r.lineage, &l.token, &l.held, &l.granted, &l.ttl, &l.owner, &l.process.pid, &l.process.started, &l.process.world}
 }
 
 // thread reads a thread's row, or ErrNotFound.
@@ -108,7 +109,10 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 	if err := state.CheckTTL(id, ttl); err != nil {
 		return state.Lease{}, err
 	}
-	var token int64
+	var (
+		token    int64
+		unheeded int
+	)
 	err := s.write.run(ctx, func(x *tx) error {
 		r, err := x.thread(id)
 		if err != nil {
@@ -117,16 +121,21 @@ func (s *Store) Acquire(ctx context.Context, id, owner string, ttl time.Duration
 		if r.lease.live(x.now, s.self) {
 			return x.busy(r)
 		}
+		if unheeded = 0; r.cancel != 0 {
+			unheeded = 2
+		}
 		if err := x.queryRow(`UPDATE tokens SET last = last + 1 RETURNING last`, nil, &token); err != nil {
 			return err
 		}
-		return x.exec(`UPDATE threads SET cancel = 0, token = ?, held = 1, granted = ?, ttl = ?, owner = ?, pid = ?, started = ?, world = ? WHERE t = ?`,
-			token, x.now.UnixNano(), int64(ttl), owner, s.self.pid, s.self.started, s.self.world, r.t)
+		return x.exec(`UPDATE threads SET cancel = ?, token = ?, held = 1, granted = ?, ttl = ?, owner = ?, pid = ?, started = ?, world = ? WHERE t = ?`,
+			unheeded, token, x.now.UnixNano(), int64(ttl), owner, s.self.pid, s.self.started, s.self.world, r.t)
 	})
 	if err != nil {
 		return state.Lease{}, err
 	}
-	return state.Grant(id, token, owner, ttl, asked), nil
+	l := state.Grant(id, token, owner, ttl, asked)
+	l.Cancelled = unheeded != 0
+	return l, nil
 }
 
 // busy is the error for a live lease. When the clock has stepped back behind
@@ -171,6 +180,11 @@ func (s *Store) Release(ctx context.Context, l state.Lease) error {
 		}
 		if err != nil {
 			return err
+		}
+		if r.cancel == 1 && r.status.HeedsCancel() {
+			if err := x.exec(`UPDATE threads SET status = ?, updated = ? WHERE t = ?`, state.StatusCancelled, x.now.UnixNano(), r.t); err != nil {
+				return err
+			}
 		}
 		return x.exec(`UPDATE threads SET held = 0 WHERE t = ?`, r.t)
 	})

@@ -5,7 +5,7 @@ CREATE TABLE threads (
   status     TEXT    NOT NULL,
   head       INTEGER NOT NULL,
   step       INTEGER NOT NULL,
-  cancel     INTEGER NOT NULL DEFAULT 0,
+  cancel     INTEGER NOT NULL DEFAULT 0, -- 1: asked to stop; 2: cleared by an acquisition, and no status recorded since
   updated    INTEGER NOT NULL,            -- Unix time in ns
   write_id   TEXT    NOT NULL DEFAULT '', -- of the newest commit
   token      INTEGER NOT NULL DEFAULT 0,  -- of the newest acquisition

@@ -64,7 +64,7 @@ func (s *Store) CreateThread(ctx context.Context, n state.NewThread) (state.Thre
 // unixTime is a stored time as callers see it.
 func unixTime(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
-const threadColumns = `id, workflow, version, definition, meta, status, failure, head, step, cancel, created, updated,
+const threadColumns = `id, workflow, version, definition, meta, status, failure, head, step, cancel = 1, created, updated,
 	(SELECT count(*) FROM interrupts i WHERE i.t = threads.t AND i.answer IS NULL)`
 
 func scanThread(scan func(...any) error) (state.Thread, error) {
@@ -160,7 +160,7 @@ func (s *Store) Reopen(ctx context.Context, id string) (state.Thread, error) {
 
 // CancelRequested says whether the thread was asked to stop.
 func (s *Store) CancelRequested(ctx context.Context, id string) (asked bool, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT cancel FROM threads WHERE id = ?`, id).Scan(&asked)
+	err = s.read.QueryRowContext(ctx, `SELECT cancel = 1 FROM threads WHERE id = ?`, id).Scan(&asked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, notFound(id)
 	}
@@ -189,7 +189,7 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 		if err := x.putRecords(r, &pack, rs); err != nil {
 			return err
 		}
-		return x.exec(`UPDATE threads SET status = ?1, failure = ?2, updated = ?3 WHERE t = ?4`,
+		return x.exec(`UPDATE threads SET status = ?1, failure = ?2, updated = ?3, cancel = cancel % 2 WHERE t = ?4`,
 			status, failure, x.now.UnixNano(), r.t)
 	})
 }

@@ -150,6 +150,7 @@ func (m *machine) acquire(t *rapid.T) {
 		if old := m.held[id]; got[0].Token <= old[0].Token || got[1].Token <= old[1].Token {
 			t.Fatalf("tokens %d, %d after %d, %d", got[0].Token, got[1].Token, old[0].Token, old[1].Token)
 		}
+		m.equal(t, "cleared requests", got[0].Cancelled, got[1].Cancelled)
 		m.held[id] = got
 	}
 }

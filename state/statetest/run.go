@@ -16,6 +16,7 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		{"threads", threads},
 		{"status", status},
 		{"cancel", cancel},
+		{"unheeded cancel", unheeded},
 		{"reopen", reopens},
 		{"leases", leases},
 		{"fencing", fencing},

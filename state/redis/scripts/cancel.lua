@@ -5,10 +5,10 @@
 -- Reply ok · gone
 --
 -- May run twice: it asks again.
-local t = look()
+local t = look('ttl')
 if not t then return { 'gone' } end
 if t.status == 'completed' then return { 'ok' } end
-if not live(t) then t.status = 'cancelled' end
+if live(t) then shorten(t) else t.status = 'cancelled' end
 call('HSET', T, 'cancel', '1', 'status', t.status, 'updated', stamp)
 expire(t)
 call('PUBLISH', ARGV[3], ARGV[4])

@@ -36,6 +36,15 @@ end
 -- live says whether somebody holds the thread.
 local function live(t) return now < t.till end
 
+-- shorten takes off a lease what a clock that stepped back has added to it: it
+-- lasts its length from when somebody asks. t holds its ttl.
+local function shorten(t)
+  local length = tonumber(t.ttl)
+  if t.till - now <= length then return end
+  t.till = now + length
+  call('HSET', T, 'until', str(t.till))
+end
+
 -- refused is the reply to a lease that no longer stands.
 local function refused(t)
   local token = tonumber(ARGV[3])
