@@ -15,9 +15,11 @@ import (
 type packer struct{ state.Packer }
 
 // appendBlobs appends the gathered leaves as scripts take them.
-func (p *packer) appendBlobs(args []any) []any {
-	args = append(args, len(p.Blobs))
-	for _, b := range p.Blobs {
+func (p *packer) appendBlobs(args []any) []any { return appendBlobs(args, p.Blobs) }
+
+func appendBlobs(args []any, blobs []state.StoredBlob) []any {
+	args = append(args, len(blobs))
+	for _, b := range blobs {
 		args = append(args, b.Hash, b.Stored)
 	}
 	return args

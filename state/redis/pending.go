@@ -27,8 +27,12 @@ func (s *Store) PutWrites(ctx context.Context, l state.Lease, seq int64, w state
 	if p.Err != nil {
 		return fmt.Errorf("thread %s: writes of task %s: %w", l.Thread, w.Task, p.Err)
 	}
-	args := append(s.leased(l, 5+2*len(p.Blobs)+6*len(rs)), seq, w.Task, data)
-	_, err := s.held(ctx, "store the writes of task "+w.Task+" of thread "+l.Thread, l, writesScript, appendRecords(p.appendBlobs(args), rs))
+	return s.putTogether(ctx, l, seq, &taskWrites{task: w.Task, data: data, blobs: p.Blobs, records: rs})
+}
+
+// putWrites stores one task's writes.
+func (s *Store) putWrites(ctx context.Context, l state.Lease, seq int64, w *taskWrites) error {
+	_, err := s.held(ctx, "store the writes of task "+w.task+" of thread "+l.Thread, l, writesScript, s.writesArgs(l, seq, []*taskWrites{w}))
 	return err
 }
 

@@ -30,13 +30,14 @@ type Options struct {
 
 // Store keeps threads in Redis. It is safe for concurrent use.
 type Store struct {
-	client  goredis.UniversalClient
-	address string // for people, without the password
-	prefix  string
-	o       Options
-	heads   heads
-	cancels cancels
-	tries   tries
+	client   goredis.UniversalClient
+	address  string // for people, without the password
+	prefix   string
+	o        Options
+	heads    heads
+	cancels  cancels
+	tries    tries
+	siblings siblings
 }
 
 var _ state.Store = (*Store)(nil)
