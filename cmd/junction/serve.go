@@ -12,6 +12,7 @@ import (
 	"junction/cmd/junction/internal/wire"
 	"junction/graph"
 	"junction/graph/worker"
+	"junction/router/static"
 	"junction/state"
 )
 
@@ -28,10 +29,11 @@ type serveCmd struct {
 func (*serveCmd) Help() string {
 	return `Runs queued threads, many at once, until SIGTERM; takes over those of workers that died. Start it
 on as many machines as you like, all on one store. The servers are those of this worker's own servers
-file and of Consul, never of the machine a thread was queued on.
+file and of Consul, never of the machine a thread was queued on; a worker that knows no place to find
+servers does not start. A second signal cuts off what the first one let go on.
 
 Examples:
-  junction serve --store redis://127.0.0.1:6379 --consul http://127.0.0.1:8500
+  junction serve --store redis://127.0.0.1:6379 --config junction.yaml --consul http://127.0.0.1:8500
   junction run review.yaml --detach --store redis://127.0.0.1:6379`
 }
 
@@ -40,7 +42,10 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		return usage(err)
 	}
 	log := c.logger(con)
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, Log: log})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Log: log})
+	if none := new(static.NotFoundError); errors.As(err, &none) {
+		return usage(fmt.Errorf("this worker would fail every thread that calls a server: %w, or give --consul URL", err))
+	}
 	if err != nil {
 		return wireError(err)
 	}
@@ -56,10 +61,13 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 			return graph.Result{}, err
 		}
 		return g.Resume(ctx, t.ID, o)
-	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log})
+	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log)})
 	serving, stop := untilDrain(ctx)
 	defer stop()
-	log.Info("serving", "store", app.Address, "threads", c.Threads, "lease", c.Lease)
+	defer context.AfterFunc(serving, func() {
+		log.Info("told to stop; a second signal cuts off what still runs", "grace", c.Grace)
+	})()
+	log.Info("serving", "store", app.Address, "servers_file", orWord(app.ConfigPath, "none"), "threads", c.Threads, "lease", c.Lease)
 	go app.Tidy(serving, retention, log)
 	app.AwaitServers(serving, log)
 	err = w.Serve(serving)
@@ -67,6 +75,15 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		log.Info("drained")
 	}
 	return err
+}
+
+// tell logs the threads that are gone on with: of a worker that died, or handed back.
+func tell(log *slog.Logger) func(worker.Event) {
+	return func(e worker.Event) {
+		if e.Kind == worker.EventTaken && e.Status == state.StatusRunning {
+			log.Info("going on with a thread that was begun before", "thread", e.Thread)
+		}
+	}
 }
 
 func (c *serveCmd) check() error {

@@ -6,10 +6,17 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 )
 
 type drainKey struct{}
+
+// drain is the wish to stop, as the verb that runs learns of it.
+type drain struct {
+	asked chan struct{} // closed by the first signal
+	quiet atomic.Bool   // the verb ends at once or says itself what it still does
+}
 
 // errInterrupted is why a run was cut off, as its thread records it.
 var errInterrupted = errors.New("it was interrupted twice")
@@ -18,7 +25,7 @@ var errInterrupted = errors.New("it was interrupted twice")
 // at the next superstep border, and the second one into a cancellation.
 func withSignals(parent context.Context, con console) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	drain := make(chan struct{})
+	d := &drain{asked: make(chan struct{})}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
@@ -29,8 +36,10 @@ func withSignals(parent context.Context, con console) (context.Context, func()) 
 				return
 			case <-signals:
 				if n == 0 {
-					fmt.Fprintln(con.err, "\njunction: stopping after the work under way; once more cuts it off")
-					close(drain)
+					if !d.quiet.Load() {
+						fmt.Fprintln(con.err, "\njunction: stopping after the work under way; once more cuts it off")
+					}
+					close(d.asked)
 					continue
 				}
 				cancel(errInterrupted)
@@ -43,23 +52,28 @@ func withSignals(parent context.Context, con console) (context.Context, func()) 
 		close(done)
 		cancel(nil)
 	}
-	return context.WithValue(ctx, drainKey{}, (<-chan struct{})(drain)), stop
+	return context.WithValue(ctx, drainKey{}, d), stop
 }
 
 // drainOf is closed once the person at the keyboard asked to stop.
 func drainOf(ctx context.Context) <-chan struct{} {
-	d, _ := ctx.Value(drainKey{}).(<-chan struct{})
-	return d
+	if d, ok := ctx.Value(drainKey{}).(*drain); ok {
+		return d.asked
+	}
+	return nil
 }
 
-// untilDrain ends with ctx or with the first signal: for verbs that have
-// nothing to finish.
+// untilDrain ends with ctx or with the first signal, of which nothing is printed:
+// for verbs that have nothing to finish, or that tell in their own way what they
+// finish.
 func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
+	wish, ok := ctx.Value(drainKey{}).(*drain)
 	ctx, cancel := context.WithCancel(ctx)
-	if d := drainOf(ctx); d != nil {
+	if ok {
+		wish.quiet.Store(true)
 		go func() {
 			select {
-			case <-d:
+			case <-wish.asked:
 				cancel()
 			case <-ctx.Done():
 			}
