@@ -1,12 +1,12 @@
 package view
 
 import (
+	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"fmt"
 
 	"junction/router"
 )
@@ -17,6 +17,10 @@ func Decision(w io.Writer, d router.Decision, s Style) error {
 	printDecision(p, d, "", s)
 	return p.err
 }
+
+// otherCapability is the reason to reject servers that were never meant: of the
+// hundreds a fleet may have, they are only counted where something was picked.
+const otherCapability = "capability"
 
 func printDecision(p *printer, d router.Decision, indent string, s Style) {
 	if d.Picked == "" {
@@ -44,12 +48,23 @@ func printDecision(p *printer, d router.Decision, indent string, s Style) {
 		}
 		t.f("%s %s %s\tweight %.3f\t%.0f%%\tmatch %.2f\thealth %.3f\t%s\n", indent, mark, Clean(c.Server), c.Weight, share, c.Match, c.Health, terms(c.Terms))
 	}
+	strangers := 0
 	for _, r := range d.Rejected {
+		if r.Reason == otherCapability && d.Picked != "" {
+			strangers++
+			continue
+		}
 		t.f("%s - %s\trejected\t\t%s\t%s\n", indent, Clean(r.Server), r.Reason, line(r.Detail))
 	}
 	p.err = t.err
 	if err := tw.Flush(); p.err == nil {
 		p.err = err
+	}
+	if len(d.Reasons) > 0 { // of so many servers, the record holds no more
+		p.f("%s   rejected: %s\n", indent, counts(d.Reasons))
+	}
+	if strangers > 0 {
+		p.f("%s   and %s without this capability\n", indent, Count(strangers, "server"))
 	}
 	if d.Omitted > 0 {
 		p.f("%s   and %d more candidates\n", indent, d.Omitted)
@@ -59,15 +74,19 @@ func printDecision(p *printer, d router.Decision, indent string, s Style) {
 	}
 }
 
-func terms(m map[string]float64) string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
+// counts lists how many servers were rejected for each reason.
+func counts(reasons map[string]int) string {
+	var parts []string
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		parts = append(parts, fmt.Sprintf("%d for %s", reasons[reason], reason))
 	}
-	slices.Sort(names)
-	parts := make([]string, len(names))
-	for i, name := range names {
-		parts[i] = fmt.Sprintf("%s=%.3g", name, m[name])
+	return strings.Join(parts, ", ")
+}
+
+func terms(m map[string]float64) string {
+	parts := make([]string, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%s=%.3g", name, m[name]))
 	}
 	return strings.Join(parts, " ")
 }

@@ -126,12 +126,15 @@ func (e *Explained) Print(w io.Writer, most int, s Style) error {
 	p := &printer{w: w}
 	p.f("thread %s  %s  %s, superstep %d\n", e.Thread.ID, Clean(e.Thread.Workflow), e.Thread.Status, e.Thread.Step)
 	if f := e.Thread.Failure; f != nil {
-		p.f("%s %s%s: %s\n", s.paint(bad, "failed:"), at(f.Node), f.Code, Clean(f.Message))
+		p.f("%s %s%s: %s\n", s.paint(bad, "failed:"), at(f.Node), f.Code, reason(f.Node, f.Message))
 		if c := e.Cause.LastFailingCall; c != nil && c.Server != "" {
 			p.f("  last failing call: %s at %s, %s %s, attempt %d\n", Clean(c.Tool), fallbackWord(Clean(c.Server)), c.Status, c.Code, c.Attempt)
 			p.f("  that server in this thread: %s, %d failed\n", Count(e.Cause.Recent.Calls, "call"), e.Cause.Recent.Failed)
 		}
 		p.f("  likely: %s\n  try: %s\n", e.Cause.Likely, e.Cause.Try)
+	}
+	if e.Thread.Status == state.StatusPending && len(e.Hops) == 0 {
+		p.f("it waits for a worker to take it up (junction serve, on its store), or for junction resume %s\n", e.Thread.ID)
 	}
 	shown, left := first(e.Hops, most)
 	for _, h := range shown {

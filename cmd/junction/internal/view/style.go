@@ -59,6 +59,21 @@ func Clean(s string) string {
 // line is Clean on one line.
 func line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
+// reason is a failure's message as it is printed behind its node: without the
+// node and superstep it begins with, which would push what matters out of a
+// short line.
+func reason(node, message string) string {
+	message = Clean(message)
+	rest, found := strings.CutPrefix(message, fmt.Sprintf("node %q (superstep ", node))
+	if !found {
+		return message
+	}
+	if _, rest, found = strings.Cut(rest, "): "); !found {
+		return message
+	}
+	return rest
+}
+
 // millis is d in milliseconds with a tenth's precision.
 func millis(d time.Duration) float64 {
 	return float64(d.Round(100*time.Microsecond)) / float64(time.Millisecond)

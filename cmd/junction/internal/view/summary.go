@@ -34,7 +34,7 @@ func Summary(w io.Writer, o Outcome, s Style) error {
 	default:
 		p.f("\n%s thread %s\n", s.paint(bad, string(o.Status)+":"), o.Thread)
 		if o.Error != nil {
-			p.f("  %s%s: %s\n", at(o.Error.Node), o.Error.Code, strings.ReplaceAll(o.Error.Message, "\n", "\n  "))
+			p.f("  %s%s: %s\n", at(o.Error.Node), o.Error.Code, strings.ReplaceAll(reason(o.Error.Node, o.Error.Message), "\n", "\n  "))
 		}
 		printUnknown(p, o.Hops)
 		p.f("  why:   %s\n  go on: %s\n", s.Explain, s.Resume)

@@ -58,7 +58,9 @@ func ThreadLine(t Thread) string {
 	return text
 }
 
-func (t Thread) note() string { return shorten(t.Failure.Code+": "+line(t.Failure.Message), 70) }
+func (t Thread) note() string {
+	return shorten(at(t.Failure.Node)+t.Failure.Code+": "+line(reason(t.Failure.Node, t.Failure.Message)), 90)
+}
 
 // Threads prints a table, each thread's questions below it.
 func Threads(w io.Writer, threads []Thread, s Style) error {
