@@ -43,7 +43,7 @@ func (c *cancelCmd) on(ctx context.Context, store state.Store, con console) erro
 	if c.JSON {
 		return view.JSON(con.out, after)
 	}
-	word := "asked to stop; its worker ends it within a second"
+	word := "asked to stop; whoever runs it ends it within a second, or, should that have died, the worker that takes it over"
 	if after.Status == state.StatusCancelled {
 		word = "cancelled"
 	}

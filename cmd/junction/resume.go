@@ -64,6 +64,9 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	defer closeApp(app, con)
 	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: wire.Redact(c.Store), thread: thread.ID}
 	opt := graph.RunOptions{Answers: answers, Busy: graph.BusyPolicy(c.Busy), WaitBusy: countdown(con, thread.ID)}
+	if opt.Busy == graph.BusyQueue {
+		opt.WaitBusy = standBy(con, thread.ID)
+	}
 	if c.Detach {
 		return r.requeue(ctx, wf, thread.ID, opt)
 	}
@@ -86,6 +89,18 @@ func countdown(con console, thread string) func(time.Duration) {
 	}
 }
 
+// standBy tells once that somebody's run is waited for, which may take hours and
+// renews its lease all the while.
+func standBy(con console, thread string) func(time.Duration) {
+	var said bool
+	return func(time.Duration) {
+		if !said {
+			fmt.Fprintf(con.err, "junction: thread %s is run by another process; waiting until that has ended\n", thread)
+		}
+		said = true
+	}
+}
+
 // startError explains why a run did not begin or broke off without a result.
 func (r *runner) startError(err error) error {
 	var busy *state.BusyError
@@ -93,7 +108,9 @@ func (r *runner) startError(err error) error {
 	case errors.Is(err, graph.ErrFinished):
 		return failed(err, "%s, or junction run FILE for a new one", r.command("history", r.thread))
 	case errors.As(err, &busy):
-		return failed(err, "junction resume %s once it has ended, or junction cancel %s", busy.Thread, busy.Thread)
+		return failed(err, "%s --busy queue waits until it has ended, --busy interrupt stops it first", r.command("resume", busy.Thread))
+	case errors.Is(err, graph.ErrStopped):
+		return failed(err, "somebody stopped it meanwhile; %s, if it is to go on", r.command("resume", r.thread))
 	case errors.Is(err, state.ErrExists):
 		return &exitError{code: exitUsage, err: err, next: r.command("resume", r.thread) + ", or another --thread"}
 	case errors.Is(err, state.ErrVanished):
