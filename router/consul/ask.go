@@ -172,13 +172,9 @@ func (r *reader) failed(ctx context.Context, q question, limit time.Duration, er
 
 // refused tells a status that is none of success.
 func (r *reader) refused(q question, resp *http.Response) error {
-	const most = 200
-	text, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	if err != nil {
-		text = nil // the status says enough
-	}
-	said := r.door.token.mask(strings.Join(strings.FieldsFunc(string(text), func(c rune) bool { return c < ' ' || c == 0x7f }), " "))
-	if said == "" {
+	text, err := io.ReadAll(resp.Body) // fit for people already, see [door.RoundTrip]
+	said := string(text)
+	if err != nil || said == "" {
 		said = http.StatusText(resp.StatusCode)
 	}
 	hint := ""

@@ -46,12 +46,17 @@ func (c *catalogue) takeIn(_ context.Context, a answer) error {
 	}
 	tag := c.d.options.tag()
 	var tagged []string
+	var nameless []Problem
 	for _, name := range slices.Sorted(maps.Keys(services)) {
-		if slices.Contains(services[name], tag) {
+		switch {
+		case !slices.Contains(services[name], tag):
+		case presentable(name):
 			tagged = append(tagged, name)
+		default:
+			nameless = append(nameless, Problem{Service: legible(name), What: "its name is empty, longer than 255 bytes or holds control characters: register it under another. The service is left out"})
 		}
 	}
-	c.d.list(tagged, len(services) == 0)
+	c.d.list(tagged, nameless, len(services) == 0)
 	switch {
 	case len(tagged) == 0 && a.hidden:
 		return &doubt{fmt.Sprintf("consul at %s lists no service with the tag %s, and hides what the token may not read: give it service:read and node:read, or register one", c.reader.shown, tag)}
@@ -81,9 +86,13 @@ func (c *catalogue) settled(err error) {
 
 // list begins to follow services that are new in the catalogue, and has those
 // that are missing looked at.
-func (d *Discovery) list(tagged []string, nothing bool) {
+func (d *Discovery) list(tagged []string, nameless []Problem, nothing bool) {
 	d.mu.Lock()
 	d.nothing = nothing
+	if len(nameless) > len(d.nameless) {
+		d.log.Warn("services in Consul have names that cannot be used", "services", len(nameless), "first", nameless[0].Service)
+	}
+	d.nameless = nameless
 	crowded := len(d.services) > watchesAtOnce
 	var missing, all []*watch
 	for name, w := range d.services {

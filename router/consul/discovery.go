@@ -26,6 +26,7 @@ type Discovery struct {
 	log     *slog.Logger
 	reader  *reader
 	places  chan struct{}
+	fresh   chan struct{}
 
 	shown atomic.Pointer[router.Snapshot]
 
@@ -44,7 +45,9 @@ type Discovery struct {
 	ripe      chan struct{} // holds one token where something is to be published
 	troubled  bool          // what was told last
 	clashes   []Problem     // ids that cannot be told apart
+	nameless  []Problem     // services whose names cannot be shown
 	looking   *look         // the fresh look under way; nil: none
+	looks     pacing        // of fresh looks
 }
 
 var _ router.Discovery = (*Discovery)(nil)
@@ -66,6 +69,7 @@ func discover(o Options, r *reader) *Discovery {
 	d := &Discovery{
 		options: o, seed: o.Seed, log: o.logger(), reader: r,
 		places:   make(chan struct{}, watchesAtOnce),
+		fresh:    make(chan struct{}, looksAtOnce),
 		services: make(map[string]*watch), ripe: make(chan struct{}, 1),
 	}
 	if d.seed == 0 {
@@ -108,11 +112,11 @@ func (d *Discovery) Err() error {
 func (d *Discovery) Problems() []Problem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := slices.Clone(d.clashes)
+	all := slices.Concat(d.clashes, d.nameless)
 	for name, w := range d.services {
 		for _, i := range w.instances {
 			for _, p := range i.problems {
-				all = append(all, Problem{Service: name, Instance: i.entry.Service.ID, Node: i.entry.Node.Node, What: p})
+				all = append(all, Problem{Service: name, Instance: legible(i.entry.Service.ID), Node: legible(i.entry.Node.Node), What: p})
 			}
 		}
 	}

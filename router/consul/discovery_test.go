@@ -221,12 +221,12 @@ func TestNodesMayUseTheSameID(t *testing.T) {
 		}
 	}
 	d := follow(t, consul.Options{Address: a.Address(), Trust: true})
-	s, _ := d.until("all three", has("pay pay@n2 pay@n3"))
-	if got := s.Servers[0].Dial.URL; got != "http://10.0.0.1:80/mcp" {
-		t.Errorf("pay is at %s; the first node by name has the id", got)
+	s, _ := d.until("all three", has("pay pay@n1 pay@n3"))
+	if got := s.Servers[0].Dial.URL; got != "http://10.0.0.2:80/mcp" {
+		t.Errorf("pay is at %s; the node that registered it first has the id", got)
 	}
 	ledger := s.Servers[1].Offers[0].Ledger.Name
-	if _, err := a.Client().Catalog().Deregister(&api.CatalogDeregistration{Node: "n1"}, nil); err != nil {
+	if _, err := a.Client().Catalog().Deregister(&api.CatalogDeregistration{Node: "n2"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = d.until("the second to take the id", has("pay pay@n3"))

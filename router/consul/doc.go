@@ -12,7 +12,7 @@
 //
 // Each service with the tag mcp is followed. An instance is a [router.Server]:
 // its ID the service's id (ID@NODE where several nodes use the same one, for all
-// but the first node by name), its Name the service's name, its URL made of the
+// but the one that registered first), its Name the service's name, its URL made of the
 // service's address, else the node's, and of Meta.
 //
 //	tags  mcp                        it is an MCP server
@@ -39,7 +39,7 @@
 // minute at a time. An agent takes 200 connections from one address, so of more
 // than 64 services those questions take turns of half a second: a change is then
 // seen after services ÷ 128 seconds at the latest. Answers are taken eight in a
-// row and then five in a second. The token needs service:read and node:read.
+// row and then five in a second, and so are fresh looks, of many services fewer. The token needs service:read and node:read.
 //
 // # Invariants
 //

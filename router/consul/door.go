@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -88,8 +89,23 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	if secret != "" {
 		req.Header.Set("X-Consul-Token", secret)
 	}
-	return d.next.RoundTrip(req)
+	resp, err := d.next.RoundTrip(req)
+	if err != nil || resp.StatusCode < http.StatusMultipleChoices {
+		return resp, err
+	}
+	// A refusal becomes part of an error, whoever asked: it may be of any length,
+	// and may repeat the token.
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	if err != nil {
+		text = nil // the status says enough
+	}
+	resp.Body.Close()
+	said := d.token.excerpt(string(text))
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(said)), int64(len(said))
+	return resp, nil
 }
+
+const maxRefusal = 4 << 10 // bytes
 
 // CloseIdleConnections closes what waits for use.
 func (d *door) CloseIdleConnections() {
@@ -190,6 +206,17 @@ func (t *token) mask(text string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, t.last, "•••")
+}
+
+// excerpt is what Consul says for people: one line of bounded length, without the
+// token, which is masked before the text is cut.
+func (t *token) excerpt(text string) string {
+	const most = 200 // characters
+	said := []rune(t.mask(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) && c != ' ' }), " ")))
+	if len(said) > most {
+		said = append(said[:most], '…')
+	}
+	return string(said)
 }
 
 // given reports whether there is a token at all.

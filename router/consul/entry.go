@@ -15,12 +15,16 @@ type entry struct {
 	}
 	Service struct {
 		Kind    string // "" but for proxies and gateways
+		Service string // the service's name
 		ID      string
 		Tags    []string
 		Meta    map[string]string
 		Address string
 		Port    int
 		Weights struct{ Passing, Warning int }
+		// CreateIndex is lower the longer the instance has been registered without
+		// a break, in every worker's eyes alike.
+		CreateIndex uint64
 	}
 	Checks []struct{ Status string } // the service's and its node's
 }
@@ -30,9 +34,16 @@ type identity struct{ id, node string }
 
 func (e *entry) identity() identity { return identity{e.Service.ID, e.Node.Node} }
 
-// byIdentity orders instances so that of several with one id the first keeps it.
+// byIdentity is the order in which answers are compared.
 func byIdentity(a, b identity) int {
 	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.node, b.node))
+}
+
+// bySeniority orders instances so that of several with one id the first keeps it:
+// who registers later must not get what is meant for who was there.
+func bySeniority(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.Service.ID, b.Service.ID),
+		cmp.Compare(a.Service.CreateIndex, b.Service.CreateIndex), cmp.Compare(a.Node.Node, b.Node.Node))
 }
 
 // weight is the instance's share: 0 while a check is critical, the node's checks

@@ -19,7 +19,8 @@ type follower struct {
 	back     func()                                    // told when the index went back
 	over     func() bool                               // nothing is left to follow; nil: never
 	wait     func() time.Duration                      // for a change
-	places   chan struct{}                             // taken while it asks; nil: needs none
+	places   chan struct{}                             // taken while it waits for a change; nil: needs none
+	fresh    chan struct{}                             // likewise, for an answer at once
 	cap      time.Duration                             // of the time between tries
 	rand     *rand.Rand
 
@@ -64,7 +65,7 @@ func (f *follower) run(ctx context.Context) {
 		_, doubted := errors.AsType[*doubt](err)
 		if err == nil || doubted {
 			failures = 0
-			f.rest(ctx, f.pace.next(time.Now()))
+			f.rest(ctx, f.pace.next(time.Now(), pace))
 			continue
 		}
 		failures++
@@ -84,10 +85,14 @@ func (f *follower) round(ctx context.Context, fresh bool) error {
 	if !fresh && !f.interruptible(cancel) {
 		return context.Canceled
 	}
-	if f.places != nil {
+	places := f.places
+	if fresh { // somebody waits, and must not stand in line with what waits for changes
+		places = f.fresh
+	}
+	if places != nil {
 		select {
-		case f.places <- struct{}{}:
-			defer func() { <-f.places }()
+		case places <- struct{}{}:
+			defer func() { <-places }()
 		case <-ask.Done():
 			return context.Canceled
 		}
@@ -210,14 +215,14 @@ func (f *follower) backoff(failures int) time.Duration {
 	return span/2 + time.Duration(f.rand.Int64N(int64(span/2)))
 }
 
-// pacing spaces out answers that come one after another.
+// pacing spaces out what comes one after another: after a burst, one each pace.
 type pacing struct {
 	tokens float64
 	at     time.Time
 }
 
 // next is how long to wait before the next question.
-func (p *pacing) next(now time.Time) time.Duration {
+func (p *pacing) next(now time.Time, pace time.Duration) time.Duration {
 	if p.at.IsZero() {
 		p.tokens = burst
 	} else {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"junction/router"
 	"junction/state"
@@ -47,7 +46,7 @@ func (o *Options) newInstance(service string, e entry) *instance {
 		ID: e.Service.ID, Name: service, Source: "consul",
 		Weight: float64(weight), Depth: e.Service.Meta[MetaDepth], Trusted: word.Trusted,
 	}
-	named := c.checkID(s.ID)
+	named := c.checkNames(s.ID, e.Node.Node)
 	at, reachable := c.dial(&e, &s.Dial)
 	latency, quick := c.number(MetaLatencyP95)
 	concurrent, bounded := c.number(MetaConcurrent)
@@ -83,9 +82,14 @@ func ownLedgers(offers []router.Offer, id identity) {
 	}
 }
 
-func (c *claim) checkID(id string) bool {
-	if id == "" || len(id) > 255 || strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		c.problem("its id is empty, longer than 255 bytes or holds control characters. The instance is left out")
+// checkNames looks at what may become the server's ID and its ledger's name.
+func (c *claim) checkNames(id, node string) bool {
+	switch {
+	case !presentable(id):
+		c.problem("its id is empty, longer than %d bytes or holds control characters. The instance is left out", maxName)
+		return false
+	case node != "" && !presentable(node):
+		c.problem("its node's name is longer than %d bytes or holds control characters. The instance is left out", maxName)
 		return false
 	}
 	return true
@@ -99,10 +103,10 @@ func (c *claim) dial(e *entry, d *router.Dial) (at netip.Addr, ok bool) {
 	const left = "The instance is left out"
 	switch {
 	case err == nil && at.IsLinkLocalUnicast():
-		c.problem("its address %s is link-local, where machines keep their metadata and credentials: register another. %s", host, left)
+		c.problem("its address %s is link-local, where machines keep their metadata and credentials: register another. %s", at.WithZone(""), left)
 		return at, false
 	case err == nil && (at.IsUnspecified() || at.IsMulticast()):
-		c.problem("its address %s is none that can be called: register the one that others reach it at. %s", host, left)
+		c.problem("its address %s is none that can be called: register the one that others reach it at. %s", at.WithZone(""), left)
 		return at, false
 	case err != nil && !hostRule.MatchString(host):
 		c.problem("its address %q is neither an IP address nor a host's name. %s", host, left)

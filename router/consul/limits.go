@@ -8,6 +8,8 @@ const (
 	// takes 200 connections from one address unless told otherwise, and several
 	// workers may share that address.
 	watchesAtOnce = 64
+	// looksAtOnce is how many are asked besides for an answer at once.
+	looksAtOnce = 32
 	// waitLong is how long a question waits for a change where every service has
 	// its place; waitTurn where they take turns.
 	waitLong = time.Minute
@@ -27,6 +29,10 @@ const (
 	// that never waits must not keep a core busy.
 	burst = 8
 	pace  = 200 * time.Millisecond
+	// looksReads is how many reads a second all fresh looks may take, once a burst
+	// of looks is over; no look waits for longer than lookCap because of it.
+	looksReads = 1000
+	lookCap    = 2 * time.Second
 	// publishEvery is the least time between two snapshots.
 	publishEvery = 20 * time.Millisecond
 	// maxAnswer bounds what is read of one answer.

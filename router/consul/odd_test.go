@@ -115,8 +115,9 @@ func (o *oracle) say(path string) string {
 		return "{" + strings.Join(all, ",") + "}"
 	}
 	var all []string
-	for _, id := range o.up[path[strings.LastIndex(path, "/")+1:]] {
-		all = append(all, fmt.Sprintf(`{"Node": {"Node": "n", "Address": "10.0.0.1"}, "Service": {"ID": %q, "Port": 80, "Tags": ["mcp", "r"], "Weights": {"Passing": 1, "Warning": 1}}, "Checks": [{"Status": "passing"}]}`, id))
+	service := path[strings.LastIndex(path, "/")+1:]
+	for _, id := range o.up[service] {
+		all = append(all, fmt.Sprintf(`{"Node": {"Node": "n", "Address": "10.0.0.1"}, "Service": {"ID": %q, "Service": %q, "Port": 80, "Tags": ["mcp", "r"], "Weights": {"Passing": 1, "Warning": 1}}, "Checks": [{"Status": "passing"}]}`, id, service))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"junction/router"
 	"junction/state"
@@ -26,7 +27,9 @@ type claim struct {
 }
 
 func (c *claim) problem(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+	if len(c.problems) < maxProblems {
+		c.problems = append(c.problems, fmt.Sprintf(format, args...))
+	}
 }
 
 // offers are the capabilities that are told well. One that is not is left out:
@@ -48,7 +51,13 @@ func (c *claim) offers() []router.Offer {
 func (c *claim) capabilities() []string {
 	var all []string
 	add := func(name string) {
-		if name != "" && !slices.Contains(all, name) {
+		switch {
+		case name == "" || slices.Contains(all, name):
+		case !presentable(name):
+			c.problem("the capability %s is longer than %d bytes or holds control characters. It is not offered", legible(name), maxName)
+		case len(all) == maxCapabilities:
+			c.problem("it has more than %d capabilities. %s is not offered", maxCapabilities, name)
+		default:
 			all = append(all, name)
 		}
 	}
@@ -70,14 +79,24 @@ func (c *claim) capabilities() []string {
 // NAME=VALUE; nil for none.
 func (c *claim) attributes() map[string][]string {
 	var all map[string][]string
+	count := 0
 	add := func(name string, values ...string) {
 		for _, v := range values {
+			switch {
+			case name == "" || v == "" || slices.Contains(all[name], v):
+				continue
+			case !presentable(name) || len(v) > maxMetaValue || strings.ContainsFunc(v, unicode.IsControl):
+				c.problem("its attribute %s has a name or a value that is too long or holds control characters. The value does not count", legible(name))
+				continue
+			case count == maxValues:
+				c.problem("it has more than %d values of attributes. %s of %s does not count", maxValues, legible(v), name)
+				continue
+			}
 			if all == nil {
 				all = map[string][]string{}
 			}
-			if name != "" && v != "" && !slices.Contains(all[name], v) {
-				all[name] = append(all[name], v)
-			}
+			all[name] = append(all[name], v)
+			count++
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.meta)) {
@@ -139,9 +158,9 @@ func (c *claim) checkKeys(capabilities []string) {
 		switch {
 		case i < 0:
 			c.problem("Meta %s means nothing; keys that begin with %s are %s and %s, the latter also with -CAPABILITY",
-				key, reserved, strings.Join(whole, ", "), strings.Join(single, ", "))
+				legible(key), reserved, strings.Join(whole, ", "), strings.Join(single, ", "))
 		case !slices.Contains(capabilities, key[len(single[i])+1:]):
-			c.problem("Meta %s is of a capability that it does not offer; it offers %s", key, orNone(capabilities))
+			c.problem("Meta %s is of a capability that it does not offer; it offers %s", legible(key), orNone(capabilities))
 		}
 	}
 }
@@ -224,6 +243,10 @@ func listed(text string) []string {
 func orNone(all []string) string {
 	if len(all) == 0 {
 		return "none"
+	}
+	const most = 8
+	if len(all) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
 	}
 	return strings.Join(all, ", ")
 }

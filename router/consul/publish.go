@@ -68,7 +68,7 @@ func (d *Discovery) publish() {
 }
 
 // servers are those of all services, by ID. An id that several nodes use stays
-// with the first of them by name. d.mu is held.
+// with the one that registered it first. d.mu is held.
 func (d *Discovery) servers() []*router.Server {
 	type member struct {
 		service string
@@ -82,7 +82,7 @@ func (d *Discovery) servers() []*router.Server {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b member) int { return byIdentity(a.entry.identity(), b.entry.identity()) })
+	slices.SortFunc(all, func(a, b member) int { return bySeniority(&a.entry, &b.entry) })
 	servers := make([]*router.Server, 0, len(all))
 	for n, m := range all {
 		id := m.entry.Service.ID

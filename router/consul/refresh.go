@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // look is a fresh one at everything, that all who ask for one while it lasts
@@ -17,7 +18,8 @@ type look struct {
 
 // Refresh looks at the catalogue and at each service at once, by reads that the
 // leader confirms, and returns when the snapshot shows what they brought: within
-// ctx and the options' Timeout. Its error says what could not be read, or not be
+// ctx and the options' Timeout. Of those who ask in a row all but a few wait for
+// their turn, see [Discovery.pause]; who asks meanwhile shares the look. Its error says what could not be read, or not be
 // believed; what was known stays.
 func (d *Discovery) Refresh(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -45,7 +47,23 @@ func (d *Discovery) Refresh(ctx context.Context) error {
 
 var errClosed = errors.New("the discovery in Consul is closed")
 
+// pause is how long the next look has to wait: every hop that finds no candidate
+// wants one, and the leader of Consul confirms each read of it. d.mu is held.
+func (d *Discovery) pause() time.Duration {
+	reads := 1 + len(d.services)
+	apart := min(time.Duration(reads)*time.Second/looksReads, lookCap)
+	return d.looks.next(time.Now(), max(pace, apart))
+}
+
 func (d *Discovery) lookAt(l *look) {
+	d.mu.Lock()
+	turn := time.NewTimer(d.pause())
+	d.mu.Unlock()
+	select {
+	case <-turn.C:
+	case <-d.life.Done():
+		turn.Stop()
+	}
 	ctx, cancel := context.WithTimeout(d.life, d.options.timeout())
 	defer cancel()
 	l.err = d.lookAll(ctx)

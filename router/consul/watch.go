@@ -28,7 +28,7 @@ func (d *Discovery) newWatch(name string) *watch {
 		about: fmt.Sprintf("the instances of service %s", name),
 	}, serviceCap)
 	w.take, w.settle, w.over, w.wait = w.takeIn, w.settled, w.gone, w.patience
-	w.places = d.places
+	w.places, w.fresh = d.places, d.fresh
 	return w
 }
 
@@ -75,10 +75,13 @@ func (w *watch) merge(known []*instance, entries []entry, keep bool) []*instance
 			next = append(next, w.discover(e))
 			continue
 		}
-		if known[0].entry.same(&e) {
-			next = append(next, known[0])
-		} else {
+		switch k := known[0]; {
+		case !k.entry.same(&e):
 			next = append(next, w.discover(e))
+		case k.entry.Service.CreateIndex != e.Service.CreateIndex: // it was away, and says the same
+			next = append(next, &instance{entry: e, server: k.server, problems: k.problems})
+		default:
+			next = append(next, k)
 		}
 		known = known[1:]
 	}
@@ -112,6 +115,9 @@ func (w *watch) decode(a answer) ([]entry, error) {
 	if err := w.reader.decode(w.question, a, &entries); err != nil {
 		return nil, err
 	}
+	// Consul finds services without regard to case, and keeps them, and who may
+	// register them, apart by it: Payments gets nothing that is meant for payments.
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return e.Service.Service != w.name })
 	slices.SortFunc(entries, func(x, y entry) int { return byIdentity(x.identity(), y.identity()) })
 	return entries, nil
 }
@@ -146,7 +152,7 @@ func (w *watch) discover(e entry) *instance {
 	i := w.d.options.newInstance(w.name, e)
 	for _, p := range i.problems {
 		w.d.log.Warn("an instance in Consul says what cannot be used", "service", w.name,
-			"instance", e.Service.ID, "node", e.Node.Node, "problem", p)
+			"instance", legible(e.Service.ID), "node", legible(e.Node.Node), "problem", p)
 	}
 	return i
 }
