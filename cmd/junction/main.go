@@ -25,23 +25,39 @@ func stdio() console {
 			con.width = func() int { return columns(stderr) }
 		}
 	}
-	con.color = colors && term.IsTerminal(int(os.Stdout.Fd()))
+	stdout := int(os.Stdout.Fd())
+	con.color = colors && term.IsTerminal(stdout)
+	if con.color {
+		con.size = func() (int, int) { return size(stdout) }
+	}
 	return con
 }
 
-// columns is how wide the terminal is now; 80 where it does not say.
+// columns is how wide the terminal is now.
 func columns(fd int) int {
-	if w, _, err := term.GetSize(fd); err == nil && w > 0 {
-		return w
+	w, _ := size(fd)
+	return w
+}
+
+// size is how many columns and rows the terminal has now; 80 and 24 where it does
+// not say.
+func size(fd int) (columns, rows int) {
+	w, h, err := term.GetSize(fd)
+	if err != nil || w <= 0 {
+		w = 80
 	}
-	return 80
+	if err != nil || h <= 0 {
+		h = 24
+	}
+	return w, h
 }
 
 // console is where a command reads and prints.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
-	width    func() int // of the terminal that stderr is: the live view redraws it; nil: it is none
-	color    bool       // stdout may be coloured
-	colorErr bool       // stderr may be coloured
+	width    func() int                 // of the terminal that stderr is: the live view redraws it; nil: it is none
+	size     func() (columns, rows int) // of the terminal that stdout is: a followed list is redrawn there; nil: it is none
+	color    bool                       // stdout may be coloured
+	colorErr bool                       // stderr may be coloured
 }
