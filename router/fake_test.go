@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -62,6 +63,16 @@ func (f *fleet) add(id string, change func(*router.Server, *script)) *fleet {
 	next.Version++
 	f.snapshot = &next
 	return f
+}
+
+// drop takes servers out.
+func (f *fleet) drop(gone func(*router.Server) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := *f.snapshot
+	next.Servers = slices.DeleteFunc(slices.Clone(next.Servers), gone)
+	next.Version++
+	f.snapshot = &next
 }
 
 func (f *fleet) Snapshot() *router.Snapshot {

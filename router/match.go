@@ -71,7 +71,7 @@ func unmet(s *Server, o *Offer, need map[string]any) string {
 		if len(has) == 0 {
 			return fmt.Sprintf("needs %s %s; it declares no %s", name, wanted, name)
 		}
-		return fmt.Sprintf("needs %s %s; it has %s", name, wanted, strings.Join(has, ", "))
+		return fmt.Sprintf("needs %s %s; it has %s", name, wanted, some(has))
 	}
 	return ""
 }

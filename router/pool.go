@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"junction/health"
 	"junction/state"
@@ -155,13 +156,12 @@ func rejectOffers(k *known, c *state.Call) Rejection {
 	case len(others) == 0:
 		rejection.Detail = "it offers no capability; give it offers in the servers file"
 	default:
-		rejection.Detail = "it offers " + strings.Join(others, ", ")
+		rejection.Detail = "it offers " + some(others)
 	}
 	return rejection
 }
 
 func missingTool(k *known, tool string) string {
-	const most = 8
 	names := make([]string, 0, len(k.description.Tools))
 	for i := range k.description.Tools {
 		names = append(names, k.description.Tools[i].Name)
@@ -170,9 +170,33 @@ func missingTool(k *known, tool string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("it has no tool %q, and no other", tool)
 	}
+	return fmt.Sprintf("it has no tool %q; it has %s", tool, some(names))
+}
+
+// some are the first of the names that a server claims, for people. What it
+// claims stands in the record of every hop that passes it over: it may be of any
+// length, and hold anything.
+func some(names []string) string {
+	const most, longest = 8, 64 // names, characters of each
 	more := ""
 	if len(names) > most {
 		more, names = fmt.Sprintf(" and %d more", len(names)-most), names[:most]
 	}
-	return fmt.Sprintf("it has no tool %q; it has %s%s", tool, strings.Join(names, ", "), more)
+	shown := make([]string, len(names))
+	for i, name := range names {
+		if len(name) > 4*longest { // so that a name of megabytes is not converted
+			name = name[:4*longest]
+		}
+		runes := []rune(name)
+		if len(runes) > longest {
+			runes = append(runes[:longest], '…')
+		}
+		for j, r := range runes {
+			if !unicode.IsPrint(r) {
+				runes[j] = unicode.ReplacementChar
+			}
+		}
+		shown[i] = string(runes)
+	}
+	return strings.Join(shown, ", ") + more
 }

@@ -24,6 +24,7 @@ type roster struct {
 	wg   sync.WaitGroup
 
 	mu      sync.Mutex
+	held    time.Time // when newcomers last began to hold hops up
 	by      map[string]*contact
 	changed chan struct{} // closed and replaced whenever a handshake ends
 	edition atomic.Uint64 // rises when something else is known, or is doubted
@@ -35,6 +36,7 @@ type contact struct {
 	last   *known    // nil: none yet
 	at     time.Time // of last
 	stale  bool      // ask again before believing last
+	doubts bool      // last was wrong: wait for what the handshake under way brings
 	began  time.Time // of the handshake under way; zero: none
 }
 
@@ -67,8 +69,8 @@ type sighting struct {
 
 // gather returns what is known of the servers, in their order. It asks those of
 // whom nothing fresh is known, all at once, and waits until each has answered;
-// once enough says that one of them will do, no longer than the grace, and never
-// longer than patience. A server that is not known yet has an error that says so.
+// once enough says that one of them will do, no longer than the grace, for those
+// that are new or in doubt alone, and never longer than patience. A server that is not known yet has an error that says so.
 func (r *roster) gather(ctx context.Context, servers []*Server, enough func(*known) bool, patience time.Duration) sighting {
 	begun := time.Now()
 	for {
@@ -118,13 +120,33 @@ func (r *roster) look(servers []*Server, enough func(*known) bool, begun time.Ti
 	}
 	done := len(pending) > 0 && slices.ContainsFunc(all, enough)
 	for _, c := range pending {
-		limit := r.handshake + r.grace // the handshake ends itself before
 		if done {
-			limit = r.grace
+			waitFor = max(waitFor, r.indulge(c, now))
+			continue
 		}
-		waitFor = max(waitFor, limit-now.Sub(c.began))
+		waitFor = max(waitFor, r.handshake+r.grace-now.Sub(c.began)) // the handshake ends itself before
 	}
 	return sighting{all, r.edition.Load(), until}, waitFor, r.changed
+}
+
+// heldEvery is how seldom newcomers may hold up hops, in graces: one that hangs and
+// is registered anew all the time must not slow calls to others for longer than a
+// twentieth of it.
+const heldEvery = 20
+
+// indulge is how long a hop that has a server waits for another one's handshake
+// besides. r.mu is held.
+func (r *roster) indulge(c *contact, now time.Time) time.Duration {
+	left := r.grace - now.Sub(c.began)
+	switch {
+	case c.doubts:
+		return left
+	case c.last != nil: // it is used as it was known, or once it is back
+		return 0
+	case now.Sub(r.held) >= heldEvery*r.grace:
+		r.held = now
+	}
+	return min(left, r.grace-now.Sub(r.held))
 }
 
 // glance is the end of a gather that was cut short: what is known by now.
@@ -187,12 +209,12 @@ func (r *roster) learn(c *contact, k *known, at time.Time) {
 	if c.last != k {
 		r.edition.Add(1)
 	}
-	c.last, c.at = k, at
+	c.last, c.at, c.doubts = k, at, false
 }
 
 // known is what is believed now: the last answer, even while another is awaited.
 func (c *contact) known(now time.Time) *known {
-	if c.last != nil && (c.last.err == nil || c.began.IsZero()) {
+	if c.last != nil {
 		return c.last
 	}
 	waited := now.Sub(c.began).Round(time.Millisecond)
@@ -205,7 +227,7 @@ func (r *roster) doubt(server string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.by[server]; c != nil {
-		c.stale = true
+		c.stale, c.doubts = true, true
 		r.edition.Add(1)
 	}
 }
@@ -223,14 +245,16 @@ func (r *roster) doubtErrors() {
 	}
 }
 
-// keep forgets the servers that are not among those given.
-func (r *roster) keep(known func(id string) bool) {
+// keep forgets the servers that are not among those given, and returns their ids.
+func (r *roster) keep(known func(id string) bool) (left []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id := range r.by {
 		if !known(id) {
 			delete(r.by, id)
 			r.edition.Add(1)
+			left = append(left, id)
 		}
 	}
+	return left
 }

@@ -98,10 +98,17 @@ func (r *Router) Route(ctx context.Context, c state.Call) (Decision, error) {
 	return chosen.decision, nil
 }
 
-// noticeChange forgets servers that have left.
+// noticeChange forgets servers that have left, and has the caller end what it
+// keeps of them. Of two hops with different snapshots the newer one counts.
 func (r *Router) noticeChange(s *Snapshot) {
-	if r.noticed.Swap(s.Version) == s.Version {
-		return
+	for {
+		known := r.noticed.Load()
+		if s.Version <= known {
+			return
+		}
+		if r.noticed.CompareAndSwap(known, s.Version) {
+			break
+		}
 	}
 	here := func(id string) bool {
 		_, found := slices.BinarySearchFunc(s.Servers, id, func(s *Server, id string) int {
@@ -116,7 +123,12 @@ func (r *Router) noticeChange(s *Snapshot) {
 		return found
 	}
 	r.health.Keep(here)
-	r.roster.keep(here)
+	left := r.roster.keep(here)
+	if f, ok := r.caller.(Forgetter); ok {
+		for _, id := range left {
+			f.Forget(id)
+		}
+	}
 }
 
 // ledgerOf names the ledger that an offer's keys are known to.
@@ -127,7 +139,9 @@ func (r *Router) ledgerOf(e *entry) string {
 	case e.server.Dial.URL != "" && e.server.Source != "consul":
 		return e.server.Endpoint()
 	case e.server.Dial.URL != "":
-		return e.server.ID
+		// Whoever registers chooses the id, which must not become the name of a
+		// ledger that the operator knows.
+		return "consul " + e.server.ID + " at " + e.server.Endpoint()
 	}
 	return r.host + "/" + e.server.ID
 }

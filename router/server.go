@@ -148,6 +148,12 @@ type Caller interface {
 	Call(ctx context.Context, s *Server, c ToolCall) (*ToolResult, error)
 }
 
+// Forgetter is a [Caller] that wants to know which servers have left. Forget ends
+// the connection to one; calls in flight on it finish. It must not block.
+type Forgetter interface {
+	Forget(id string)
+}
+
 // endpoint is the URL without user, query and fragment, any of which may hold a
 // credential; "" for a command.
 func (d Dial) endpoint() string {
