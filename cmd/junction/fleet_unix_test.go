@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"junction/state"
 	"junction/state/redis/redistest"
 )
 
@@ -120,6 +121,45 @@ func TestASentinelFailoverInMidRunGoesOn(t *testing.T) {
 	s.KillMaster()
 	f.wait(t, ids, 2*time.Minute, func() []*fleetWorker { return workers })
 	f.shop.assertOnce(t, 2*len(ids))
+}
+
+// TestASecondSignalHandsThreadsBackAtOnce stops a worker twice in the middle of a
+// call that may take effect, which the first signal alone lets go on.
+func TestASecondSignalHandsThreadsBackAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs workers in processes of their own; -short leaves it out")
+	}
+	t.Parallel()
+	f := newFleet(t, redistest.Shared(t).Address(), time.Hour, 2*time.Second, 16)
+	first := f.start(t)
+	ids := f.queue(t, `
+workflow: order
+nodes:
+  charge: {call: {capability: charge, with: {order: "o"}}}
+edges:
+  - start -> charge -> end
+`, 1)
+	charges := func() int {
+		f.shop.mu.Lock()
+		defer f.shop.mu.Unlock()
+		return f.shop.charges["o"]
+	}
+	until(t, "the call is under way", func() bool { return charges() == 1 })
+	send(t, first, syscall.SIGTERM)
+	until(t, "the worker drains", func() bool { return strings.Contains(first.log.String(), "a second signal cuts off") })
+	send(t, first, syscall.SIGTERM)
+	if err := first.cmd.Wait(); err != nil { // at the end of its grace it says what it cut, and fails
+		t.Errorf("the worker ended with %v:\n%s", err, first.log.String())
+	}
+	first.once.Do(func() {})
+	f.start(t)
+	until(t, "another worker asks what became of the call", func() bool {
+		th, err := f.app.Store.Thread(t.Context(), ids[0])
+		return err == nil && th.Status == state.StatusInterrupted
+	})
+	if n := charges(); n != 1 {
+		t.Errorf("the call was made %d times", n)
+	}
 }
 
 func send(t *testing.T, w *fleetWorker, s syscall.Signal) {

@@ -55,12 +55,14 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		return usage(err)
 	}
 	graphs := wire.NewGraphs(app)
-	w := worker.New(queue, app.Store, func(ctx context.Context, t state.Thread, o graph.RunOptions) (graph.Result, error) {
-		g, err := graphs.Of(ctx, t)
+	w := worker.New(queue, app.Store, func(runs context.Context, t state.Thread, o graph.RunOptions) (graph.Result, error) {
+		runs, end := cutBy(ctx, runs)
+		defer end()
+		g, err := graphs.Of(runs, t)
 		if err != nil {
 			return graph.Result{}, err
 		}
-		return g.Resume(ctx, t.ID, o)
+		return g.Resume(runs, t.ID, o)
 	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log)})
 	serving, stop := untilDrain(ctx)
 	defer stop()
@@ -75,6 +77,17 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		log.Info("drained")
 	}
 	return err
+}
+
+// cutBy is runs that ends with signals, too: the second signal hands the threads
+// back at once, as the end of the grace does.
+func cutBy(signals, runs context.Context) (context.Context, func()) {
+	ctx, cut := context.WithCancelCause(runs)
+	unhook := context.AfterFunc(signals, func() { cut(fmt.Errorf("the worker was told twice to stop: %w", state.ErrDraining)) })
+	return ctx, func() {
+		unhook()
+		cut(nil)
+	}
 }
 
 // tell logs the threads that are gone on with: of a worker that died, or handed back.
