@@ -147,12 +147,19 @@ func (r *runner) drive(ctx context.Context, wf *workflow.Workflow, opt graph.Run
 	}
 	opt.Store, opt.LeaseTTL, opt.Drain, opt.OnEvent = r.app.Store, r.flags.Lease, drainOf(ctx), r.progress.Event
 	res, err := start(ctx, g, opt)
+	if r.thread == "" {
+		r.thread = res.Thread
+	}
+	// A run that had not begun is not taken up: a thread of this id may be somebody
+	// else's, and whether the answers were stored is for the person to see.
+	begun := res.Status != ""
 	for range retakes {
-		if !again(err) || ctx.Err() != nil {
+		if !begun || !again(err) || ctx.Err() != nil {
 			break
 		}
 		fmt.Fprintf(r.con.err, "junction: %s; taking the thread up again\n", clean(err.Error()))
-		res, err = g.Resume(ctx, res.Thread, graph.RunOptions{Store: opt.Store, LeaseTTL: opt.LeaseTTL, Drain: opt.Drain, OnEvent: opt.OnEvent, WaitBusy: countdown(r.con, res.Thread)})
+		// Queued: nobody asked for it anew. Who stopped it meanwhile meant that.
+		res, err = g.Resume(ctx, r.thread, graph.RunOptions{Store: opt.Store, LeaseTTL: opt.LeaseTTL, Drain: opt.Drain, OnEvent: opt.OnEvent, WaitBusy: countdown(r.con, r.thread), Queued: true})
 	}
 	for err == nil && r.flags.Yes && res.Status == state.StatusInterrupted {
 		answers := yesTo(res.Interrupts)

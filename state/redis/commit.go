@@ -49,6 +49,7 @@ func (s *Store) Commit(ctx context.Context, c state.Commit) (state.Checkpoint, e
 		case err != nil:
 			return state.Checkpoint{}, err
 		case r.word() == "same": // the reply was lost, the commit was not
+			s.heads.acknowledged(id, c.Lease.Token, r.number(3))
 			return decodeCheckpoint(id, r.text(1), r.number(3), r.text(2), s.unpacker(ctx, id))
 		case r.word() == "stale" && wrong != nil && r.number(1) == parent.at:
 			return state.Checkpoint{}, fmt.Errorf("commit thread %s: %w", id, wrong)

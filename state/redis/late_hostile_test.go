@@ -81,3 +81,16 @@ func TestARequestClearedByAnAcquisitionWhoseReplyWasLost(t *testing.T) {
 	must(t, err)
 	equal(t, "told", l.Cancelled, true)
 }
+
+// TestACommitWhoseReplyWasLostIsAcknowledged all the same: a store that loses it
+// later has gone back.
+func TestACommitWhoseReplyWasLostIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	th := create(t, open(t, Options{}))
+	restore := th.dump()
+	lost(t, th.s, commitScript, nil)
+	th.commit()
+	restore()
+	err := th.s.PutRecords(t.Context(), th.lease, []state.Record{th.record("intent")})
+	wantErr(t, err, state.ErrRegressed)
+}
