@@ -31,7 +31,7 @@ func (s *Store) check(ctx context.Context, t *target) error {
 	})
 	if err != nil && ctx.Err() == nil {
 		if found := s.explain(ctx, t, failure); found != "" {
-			return fmt.Errorf("open: Redis at %s: %w (%s)", s.address, failure, found)
+			return fmt.Errorf("open: Redis at %s: %w (%s)", s.address, fit(failure), found)
 		}
 	}
 	if err != nil {

@@ -113,7 +113,9 @@ func (s *Store) refused(what string, err error) error {
 	case errors.Is(err, os.ErrClosed), errors.Is(err, goredis.ErrClosed):
 		return fmt.Errorf("%s: store at %s: %w", what, s.address, os.ErrClosed)
 	case strings.HasPrefix(replyText(err), "WRONGTYPE"):
-		err = fmt.Errorf("%w: %w", state.ErrCorrupt, err)
+		err = fmt.Errorf("%w: %w", state.ErrCorrupt, fit(err))
+	default:
+		err = fit(err)
 	}
 	return fmt.Errorf("%s: Redis at %s: %w%s", what, s.address, err, s.advise(err))
 }
@@ -121,7 +123,7 @@ func (s *Store) refused(what string, err error) error {
 // unavailable is the error of an operation that was tried for as long as it may.
 func (s *Store) unavailable(what string, err error, attempts int, took time.Duration) error {
 	return fmt.Errorf("%s: Redis at %s: %w after %d tries in %v: %w%s",
-		what, s.address, state.ErrUnavailable, attempts, took.Round(time.Millisecond), err, s.advise(err))
+		what, s.address, state.ErrUnavailable, attempts, took.Round(time.Millisecond), fit(err), s.advise(err))
 }
 
 // advise says what to do, as the end of a message.
