@@ -4,8 +4,13 @@ package main
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -92,5 +97,37 @@ func TestTheVerbsShowWhatConsulSays(t *testing.T) {
 	}
 	if stdout, _, code := verb("route", "--capability", "code-review"); code != exitFailed || !strings.Contains(stdout, "the registry could not be reached") {
 		t.Errorf("route without an agent: exit %d\n%s", code, stdout)
+	}
+}
+
+// TestAnAgentThatIsBackInAMomentIsWaitedFor has the agent refuse the first two
+// questions: a command that knows no server asks again before it says so.
+func TestAnAgentThatIsBackInAMomentIsWaitedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the command in a process of its own; -short leaves it out")
+	}
+	t.Parallel()
+	f := newFound(t)
+	f.register(t, f.newMember(t, nil, nil), nil)
+	agent, err := url.Parse(f.agent.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(agent)
+	var asked atomic.Int64
+	restarting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) <= 2 {
+			http.Error(w, "No cluster leader", http.StatusInternalServerError)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		restarting.CloseClientConnections()
+		restarting.Close()
+	})
+	stdout, stderr, code := junctionIn(t, f.dir, "route", ".", "--capability", "step", "--consul", restarting.URL)
+	if code != exitDone || !strings.Contains(stdout, "picked stall-") || !strings.Contains(stderr, "No cluster leader") {
+		t.Errorf("exit %d after %d questions\n%s%s", code, asked.Load(), stdout, stderr)
 	}
 }

@@ -18,6 +18,9 @@ import (
 // with what else is known; the watch tries again by itself.
 const firstLook = 3 * time.Second
 
+// lookEvery is how often who waits for servers sees whether there are any.
+const lookEvery = 50 * time.Millisecond
+
 // openConsul starts the discovery of servers in Consul, where the command line or
 // the servers file asks for it; nil where neither does.
 func openConsul(ctx context.Context, config *static.Config, s Settings) (*consul.Discovery, error) {
@@ -46,10 +49,27 @@ func openConsul(ctx context.Context, config *static.Config, s Settings) (*consul
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
+	firstSight(ctx, d)
+	return d, nil
+}
+
+// firstSight looks into Consul, and where nothing comes of it gives the watch some
+// time: an agent that restarts is back in a moment.
+func firstSight(ctx context.Context, d *consul.Discovery) {
 	look, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
-	_ = d.Refresh(look) // it says itself what is wrong, and goes on trying
-	return d, nil
+	if d.Refresh(look) == nil { // else it says itself what is wrong, and goes on trying
+		return
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for s := d.Snapshot(); s.Stale && len(s.Servers) == 0; s = d.Snapshot() {
+		select {
+		case <-tick.C:
+		case <-look.Done():
+			return
+		}
+	}
 }
 
 // AsksConsul reports whether servers are found in Consul.
@@ -66,9 +86,6 @@ func (a *App) Doubt() error {
 	}
 	return errors.New("no answer from Consul that can be used")
 }
-
-// lookEvery is how often a worker without servers sees whether there are any.
-const lookEvery = 50 * time.Millisecond
 
 // AwaitServers waits, where servers are found in Consul, until it has been read
 // and some server is known, or until ctx ends. A worker that took threads before
