@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +92,8 @@ func parseAddress(address string) (scheme, path string, err error) {
 	switch {
 	case redis.IsAddress(address):
 		return "redis", "", nil
+	case !found && strings.ContainsAny(address, "@?"):
+		return "", "", fmt.Errorf("%w: no scheme: write redis://USER:PASSWORD@HOST:PORT", ErrAddress)
 	case !found:
 		return "", "", fmt.Errorf("%w %q: no scheme: write sqlite:%s, redis://HOST:PORT, or memory: for none that lasts", ErrAddress, address, address)
 	case scheme == "memory":
@@ -103,7 +104,7 @@ func parseAddress(address string) (scheme, path string, err error) {
 		path, err := filepath.Abs(rest)
 		return scheme, path, err
 	}
-	return "", "", fmt.Errorf("%w %q: unknown scheme %q: there are sqlite:PATH, redis://, rediss://, redis-cluster://, redis-sentinel:// and memory: only", ErrAddress, redact(address), scheme)
+	return "", "", fmt.Errorf("%w %q: unknown scheme: there are sqlite:PATH, redis://, rediss://, redis-cluster://, redis-sentinel:// and memory: only", ErrAddress, redact(address))
 }
 
 // Redact is the address for people and for commands they can repeat: without a
@@ -115,11 +116,12 @@ func Redact(address string) string {
 	return address
 }
 
-// redact takes user and password out of an address.
+// redact keeps of an address that is not understood what can be no password: a
+// part of it may be one, and which cannot be told.
 func redact(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return strings.SplitN(address, ":", 2)[0] + ":…"
+	scheme, _, found := strings.Cut(address, "://")
+	if !found || strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {
+		return "…"
 	}
-	return u.Redacted()
+	return scheme + "://…"
 }
