@@ -180,3 +180,18 @@ func TestReopeningAThreadSettlesEarlierCancelsAndNoLaterOnes(t *testing.T) {
 		}
 	})
 }
+
+func TestACancelThatAFailedReleaseDidNotCarryOutIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var runs counter
+		g, s := gates(t, &runs), newStore(t)
+		_, err := g.Run(t.Context(), graph.RunOptions{Thread: "t", LeaseTTL: time.Second, Store: &hooked{Store: s, release: func(func() error) error {
+			return errors.Join(s.RequestCancel(t.Context(), "t"), errUnplugged)
+		}}})
+		if !errors.Is(err, errUnplugged) {
+			t.Fatalf("%v", err)
+		}
+		<-time.After(2 * time.Second)
+		wantStatus(t, resume(t, g, "t", graph.RunOptions{Store: s, Queued: true}), state.StatusCancelled)
+	})
+}

@@ -118,8 +118,9 @@ func (r *run) drained() ended {
 }
 
 // heed looks once more, after the lease is given back, whether somebody asked
-// for the thread's end while it was stopping. The release has carried that out;
-// where it failed, whoever takes the thread next is told of the request.
+// for the thread's end while it was stopping. The release has carried that out.
+// Where it failed the run is no success: whoever takes the thread next, when the
+// lease has run out, is told of the request.
 func (r *run) heed(e ended, released error) ended {
 	if r.store == nil || e.err != nil || e.result.Status != state.StatusInterrupted && !e.result.Drained {
 		return e
@@ -127,10 +128,16 @@ func (r *run) heed(e ended, released error) ended {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.keep), time.Second)
 	defer cancel()
 	t, err := r.store.Thread(ctx, r.id)
-	wanted := t.Status == state.StatusCancelled || t.Cancel && released != nil
+	wanted := t.Status == state.StatusCancelled
 	switch {
 	case err != nil:
-		e.err = fmt.Errorf("thread %s stopped, but whether its cancellation was asked for is not known: %w", r.id, err)
+		err = errors.Join(err, released)
+	case t.Cancel && !wanted:
+		err = released
+	}
+	switch {
+	case err != nil:
+		e.err = fmt.Errorf("thread %s stopped, but whether its cancellation was asked for, and carried out, is not known: %w", r.id, err)
 	case wanted:
 		e.result.Status, e.result.Err, e.result.Drained = state.StatusCancelled, ErrCancelRequested, false
 	}

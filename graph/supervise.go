@@ -97,6 +97,9 @@ func (r *run) giveUp(back <-chan ended) ended {
 func (r *run) close(e ended) (Result, error) {
 	close(r.over)
 	err := r.release()
+	if err != nil && !errors.Is(err, state.ErrLeaseLost) && e.err != nil {
+		e.err = errors.Join(e.err, err)
+	}
 	e = r.heed(e, err)
 	if e.err == nil {
 		r.stream.send(Event{Kind: EventEnd, Status: e.result.Status, Err: e.result.Err, Step: r.step, Seq: r.seq})
@@ -105,9 +108,6 @@ func (r *run) close(e ended) (Result, error) {
 	r.cancel(context.Canceled)
 	r.drop()
 	r.wait.Wait()
-	if err != nil && !errors.Is(err, state.ErrLeaseLost) && e.err != nil {
-		e.err = errors.Join(e.err, err)
-	}
 	e.result.Abandoned = int(r.abandoned.Load())
 	return e.result, e.err
 }
