@@ -20,8 +20,8 @@ local function str(n) return string.format('%.0f', n) end
 
 -- The server's time, Unix µs.
 local clock = call('TIME')
-local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
-local stamp = str(now)
+local stamp = clock[1] .. string.sub('00000' .. clock[2], -6)
+local now = tonumber(stamp)
 
 -- look reads what every script needs of the thread, and the fields it names, as
 -- they are stored. It returns nil when there is no thread.
@@ -136,19 +136,15 @@ end
 local function put(t, merged, head)
   if #merged == 0 then return end
   local before = tonumber(t.last or call('HGET', T, 'last'))
-  local last, underway, some = before, false, false
+  local last, underway, first = before, false, false
   for _, r in ipairs(merged) do
     if r.text then
-      some = true
-      call('HSET', R, r.field, r.text)
+      first = call('HSET', R, r.field, r.text) == 1 and before == 0 or first -- the key is new only with the thread's first record
       last = math.max(last, r.started)
-      if r.seq == head then
-        call('HSET', U, 'r:' .. r.field, r.result)
-        underway = true
-      end
+      if r.seq == head then underway = call('HSET', U, 'r:' .. r.field, r.result) == 1 or underway end
     end
   end
   if last > before then call('HSET', T, 'last', str(last)) end
-  if some then wrote(R) end
+  if first then wrote(R) end
   if underway then wrote(U) end
 end
