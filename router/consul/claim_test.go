@@ -99,6 +99,7 @@ func TestWhatCannotBeUsedIsAProblemThatSaysWhatToWrite(t *testing.T) {
 		{"machine metadata", at("169.254.169.254", 80), "link-local", -1},
 		{"in its other spelling", at("::ffff:169.254.169.254", 80), "link-local", -1},
 		{"for IPv6", at("fe80::1%eth0", 80), "link-local", -1},
+		{"of a cloud, for IPv6", at("fd00:ec2::254", 80), "link-local", -1},
 		{"everywhere", at("0.0.0.0", 80), "0.0.0.0", -1},
 		{"no host", at("evil.example/x?", 80), "neither an IP address", -1},
 		{"a user in it", at("user@evil.example", 80), "neither an IP address", -1},

@@ -102,8 +102,8 @@ func (c *claim) dial(e *entry, d *router.Dial) (at netip.Addr, ok bool) {
 	at = at.Unmap()
 	const left = "The instance is left out"
 	switch {
-	case err == nil && at.IsLinkLocalUnicast():
-		c.problem("its address %s is link-local, where machines keep their metadata and credentials: register another. %s", at.WithZone(""), left)
+	case err == nil && router.ServesMetadata(at):
+		c.problem("its address %s is link-local or another at which machines keep their metadata and credentials: register another. %s", at.WithZone(""), left)
 		return at, false
 	case err == nil && (at.IsUnspecified() || at.IsMulticast()):
 		c.problem("its address %s is none that can be called: register the one that others reach it at. %s", at.WithZone(""), left)

@@ -39,7 +39,7 @@ func newHTTPLink(d *router.Dial, o *Options, stray func()) (*httpLink, *router.C
 		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
 	}
 	// Behind a proxy the address that is dialled is not the server's.
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.Unmap().IsLinkLocalUnicast() {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && router.ServesMetadata(ip) {
 		return nil, notSent(router.Transport, errLinkLocal.Error(), errLinkLocal)
 	}
 	config, err := certified(u, d)

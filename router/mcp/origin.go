@@ -22,7 +22,7 @@ import (
 // maxRejection bounds what is read of an answer that is not 2xx.
 const maxRejection = 64 << 10
 
-var errLinkLocal = errors.New("link-local addresses are refused: they serve machine metadata")
+var errLinkLocal = errors.New("link-local addresses and others that serve machine metadata are refused")
 
 // origin is the one place HTTP requests of a connection leave by. It adds the
 // configured headers to requests for its own scheme and host only, and records
@@ -62,7 +62,7 @@ func newOrigin(u *url.URL, headers map[string]string, config *tls.Config, o *Opt
 
 // refuseLinkLocal is asked after the name was resolved, so no name gets round it.
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
-	if ap, err := netip.ParseAddrPort(address); err == nil && ap.Addr().Unmap().IsLinkLocalUnicast() {
+	if ap, err := netip.ParseAddrPort(address); err == nil && router.ServesMetadata(ap.Addr()) {
 		return errLinkLocal
 	}
 	return nil
