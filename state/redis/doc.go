@@ -77,6 +77,12 @@
 // append-only file lacks its last second (appendfsync everysec), loses the
 // newest commits: the thread then stands at an earlier checkpoint, and a hop
 // whose intent was lost can be made again. A worker that still holds the thread
-// notices (invariant 5). min-replicas-to-write 1 with min-replicas-max-lag 1,
-// and appendfsync always, narrow the gap; they do not close it.
+// notices (invariant 5) and marks it as failed. A master that is cut off takes the
+// commits and intents of the workers on its side until it learns of its successor:
+// both sides then run the thread. min-replicas-to-write 1 with
+// min-replicas-max-lag 1, and appendfsync always, narrow the gap; they do not close
+// it. In a cluster a thread and its entry in the queue lie on different masters: a
+// failover that loses a thread's end after its entry was taken out leaves it
+// running with no worker, until somebody resumes it. A successor whose clock is
+// behind hands out queued threads later by the difference: keep clocks together.
 package redis

@@ -80,6 +80,12 @@ func judgeSettings(info string) []Finding {
 			Risk: "a restart loses everything since the last snapshot, or all of it, so hops may be made again: " +
 				"set it to yes, and appendfsync to always where no second may be lost"})
 	}
+	// The number of good replicas is told only where a number of them is asked for.
+	if _, asked := values["min_slaves_good_slaves"]; !asked && values["role"] == "master" && values["connected_slaves"] > "0" {
+		findings = append(findings, Finding{Setting: "min-replicas-to-write", Value: "0",
+			Risk: "a master that is cut off goes on granting leases and taking intents that its successor never learns of, " +
+				"so hops may be made twice: set it to 1, and min-replicas-max-lag to 1"})
+	}
 	return findings
 }
 
