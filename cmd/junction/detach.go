@@ -61,7 +61,20 @@ func (r *runner) leave(ctx context.Context, wf *workflow.Workflow, thread string
 	if r.json {
 		return view.JSON(r.con.out, map[string]any{"thread": thread, "status": t.Status})
 	}
-	_, err = fmt.Fprintf(r.con.out, "queued: thread %s\n  follow: junction threads --watch%s\n  stop:   %s\n  a worker takes it up: junction serve%s\n",
-		thread, r.storeFlag(), r.command("cancel", thread), r.storeFlag())
+	_, err = fmt.Fprintf(r.con.out, "queued: thread %s\n  follow: junction threads --watch%s\n  stop:   %s\n  a worker takes it up: junction serve%s%s\n",
+		thread, r.storeFlag(), r.command("cancel", thread), r.storeFlag(), r.serversFlags())
 	return err
+}
+
+// serversFlags are those that let a worker on this machine find the servers that
+// the thread was meant for, each behind a space.
+func (r *runner) serversFlags() string {
+	flags := ""
+	if r.app.ConfigPath != "" {
+		flags += " --config " + view.Quote(r.app.ConfigPath)
+	}
+	if r.consul != "" {
+		flags += " --consul " + view.Quote(r.consul)
+	}
+	return flags
 }

@@ -57,12 +57,13 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	}
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
-	app, err := wire.OpenWith(ctx, store, wire.Settings{Config: config, Consul: orWord(c.Consul, thread.Meta["consul"]), Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Detach: c.Detach, Observer: progress, Log: logger(con)})
+	consul := orWord(c.Consul, thread.Meta["consul"])
+	app, err := wire.OpenWith(ctx, store, wire.Settings{Config: config, Consul: consul, Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Detach: c.Detach, Observer: progress, Log: logger(con)})
 	if err != nil {
 		return wireError(err)
 	}
 	defer closeApp(app, con)
-	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: wire.Redact(c.Store), thread: thread.ID}
+	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: wire.Redact(c.Store), consul: consul, thread: thread.ID}
 	opt := graph.RunOptions{Answers: answers, Busy: graph.BusyPolicy(c.Busy), WaitBusy: countdown(con, thread.ID)}
 	if opt.Busy == graph.BusyQueue {
 		opt.WaitBusy = standBy(con, thread.ID)

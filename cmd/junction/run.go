@@ -62,7 +62,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	if _, err := app.Store.Prune(ctx, retention); err != nil { // old threads are no reason not to run a new one
 		fmt.Fprintf(con.err, "junction: old threads could not be deleted: %v\n", err)
 	}
-	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: app.Address, thread: c.Thread}
+	r := runner{app: app, con: con, progress: progress, json: c.JSON, flags: c.runFlags, store: app.Address, consul: c.Consul, thread: c.Thread}
 	opt := graph.RunOptions{Thread: c.Thread, Input: input, Definition: wf.Text, Meta: meta}
 	if c.Detach {
 		return r.queue(ctx, wf, opt)
@@ -116,6 +116,7 @@ type runner struct {
 	json     bool
 	flags    runFlags
 	store    string // its address, for the commands that concern the thread; "" for the default
+	consul   string // its address, where the command line names it
 	thread   string // as far as it is known beforehand
 }
 

@@ -23,7 +23,8 @@ type serveCmd struct {
 	Name    string        `placeholder:"NAME" help:"Name of this worker in leases and logs. Default: host, process id and a random part."`
 	Store   string        `placeholder:"ADDRESS" env:"JUNCTION_STORE" help:"Store that the workers share, redis://HOST:PORT and its other forms. Default: what the servers file says."`
 	JSON    bool          `name:"json" help:"Log one JSON document a line on stderr."`
-	configFlag
+	Config  string        `placeholder:"FILE" type:"path" help:"This worker's servers file. Default: the one in the user's configuration directory."`
+	Consul  string        `placeholder:"URL" help:"Consul whose services tagged mcp are servers too, for example http://127.0.0.1:8500. Default: what the servers file says."`
 }
 
 func (*serveCmd) Help() string {
@@ -67,9 +68,9 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 	serving, stop := untilDrain(ctx)
 	defer stop()
 	defer context.AfterFunc(serving, func() {
-		log.Info("told to stop; a second signal cuts off what still runs", "grace", c.Grace)
+		log.Info("told to stop; a second signal cuts off what still runs", "grace", c.Grace.String())
 	})()
-	log.Info("serving", "store", app.Address, "servers_file", orWord(app.ConfigPath, "none"), "threads", c.Threads, "lease", c.Lease)
+	log.Info("serving", "store", app.Address, "servers_file", orWord(app.ConfigPath, "none"), "threads", c.Threads, "lease", c.Lease.String())
 	go app.Tidy(serving, retention, log)
 	app.AwaitServers(serving, log)
 	err = w.Serve(serving)
