@@ -24,33 +24,38 @@ const lookEvery = 50 * time.Millisecond
 // openConsul starts the discovery of servers in Consul, where the command line or
 // the servers file asks for it; nil where neither does.
 func openConsul(ctx context.Context, config *static.Config, s Settings) (*consul.Discovery, error) {
-	var o consul.Options
-	switch {
-	case config != nil && config.Consul != nil:
-		c := config.Consul
-		o = consul.Options{
-			Address: c.Address, Token: c.Token, TokenFile: c.TokenFile, Datacenter: c.Datacenter,
-			CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, ServerName: c.ServerName,
-			Tag: c.Tag, Trust: c.Trust, Services: c.Services,
-		}
-	case s.Consul == "":
+	o, asked := consulOptions(config, s)
+	if !asked || s.Detach {
 		return nil, nil
 	}
-	if s.Detach {
-		return nil, nil
-	}
-	if s.Consul != "" && s.Consul != o.Address {
-		// Another Consul than the file's: what the operator says of services holds
-		// there, too, but the token and keys were given for the file's.
-		o.Address, o.Token, o.TokenFile, o.CAFile, o.CertFile, o.KeyFile, o.ServerName = s.Consul, "", "", "", "", "", ""
-	}
-	o.Log = s.Log
 	d, err := consul.New(o)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
 	firstSight(ctx, d)
 	return d, nil
+}
+
+// consulOptions are what the servers file says of Consul, with the command line's
+// address above it; asked is false where neither names one.
+func consulOptions(config *static.Config, s Settings) (o consul.Options, asked bool) {
+	if config != nil && config.Consul != nil {
+		c := config.Consul
+		o = consul.Options{
+			Address: c.Address, Token: c.Token, TokenFile: c.TokenFile, Datacenter: c.Datacenter,
+			CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, ServerName: c.ServerName,
+			Tag: c.Tag, Trust: c.Trust, Services: c.Services,
+		}
+	}
+	if s.Consul != "" && s.Consul != o.Address {
+		// Another Consul than the file's: what the operator says of services holds
+		// there, too, but the token and keys were given for the file's, and it is the
+		// file's that was trusted.
+		o.Address, o.Token, o.TokenFile, o.CAFile, o.CertFile, o.KeyFile, o.ServerName = s.Consul, "", "", "", "", "", ""
+		o.Trust = false
+	}
+	o.Log = s.Log
+	return o, o.Address != ""
 }
 
 // firstSight looks into Consul, and where nothing comes of it gives the watch some
