@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -42,9 +43,10 @@ const (
 // storedRecord is the JSON of a record; what it hides stands elsewhere.
 type storedRecord struct {
 	state.Record
-	Thread  *struct{} `json:"thread,omitempty"`  // the key's
-	Started *struct{} `json:"started,omitempty"` // before the JSON
-	Result  *struct{} `json:"result,omitempty"`  // with what is under way
+	Thread   *struct{} `json:"thread,omitempty"`   // the key's
+	Started  *struct{} `json:"started,omitempty"`  // before the JSON
+	Result   *struct{} `json:"result,omitempty"`   // with what is under way
+	Decision *struct{} `json:"decision,omitempty"` // put at the end as it is: it is most of a record
 }
 
 // records encodes records; results says whether those are kept.
@@ -69,6 +71,9 @@ func (p *packer) records(records []state.Record, results bool) []packedRecord {
 			rec.result = append([]byte{'='}, p.Value(r.Result)...)
 		}
 		rec.data = p.Encode(storedRecord{Record: r})
+		if r.Decision != nil && p.Err == nil {
+			rec.data = strings.TrimSuffix(rec.data, "}") + `,"decision":` + string(r.Decision) + "}"
+		}
 		out[i] = rec
 	}
 	return out
