@@ -42,8 +42,12 @@ func byIdentity(a, b identity) int {
 // bySeniority orders instances so that of several with one id the first keeps it:
 // who registers later must not get what is meant for who was there.
 func bySeniority(a, b *entry) int {
-	return cmp.Or(cmp.Compare(a.Service.ID, b.Service.ID),
-		cmp.Compare(a.Service.CreateIndex, b.Service.CreateIndex), cmp.Compare(a.Node.Node, b.Node.Node))
+	return cmp.Or(cmp.Compare(a.Service.ID, b.Service.ID), byAge(a, b))
+}
+
+// byAge puts the instance that registered first in front.
+func byAge(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.Service.CreateIndex, b.Service.CreateIndex), byIdentity(a.identity(), b.identity()))
 }
 
 // weight is the instance's share: 0 while a check is critical, the node's checks

@@ -241,3 +241,32 @@ func TestAFreshLookStandsInNoLineWithWhatWaitsForChanges(t *testing.T) {
 		}
 	})
 }
+
+// Every server is connected to, and who registers thousands of them must not take
+// the place of those that were there.
+func TestOfTooManyInstancesThoseThatWereThereFirstAreShown(t *testing.T) {
+	o := newOracle(nil)
+	o.reply = func(path string) (int, string) {
+		if strings.HasSuffix(path, "/catalog/services") {
+			return 200, `{"flood": ["mcp"], "work": ["mcp"]}`
+		}
+		if strings.HasSuffix(path, "/work") {
+			return 200, "[" + one("work", "zz", "n", "10.0.0.1", 7, "work") + "]"
+		}
+		all := make([]string, 10_000)
+		for i := range all {
+			all[i] = one("flood", fmt.Sprintf("a%d", i), "n", "10.6.6.6", 100+i, "work")
+		}
+		return 200, "[" + strings.Join(all, ",") + "]"
+	}
+	inBubble(t, o, Options{}, func(t *testing.T, d *Discovery) {
+		after(time.Second)
+		s := d.Snapshot().Servers
+		if last := s[len(s)-1]; len(s) != maxServers || last.ID != "zz" {
+			t.Errorf("%d servers, the last of them %s", len(s), last.ID)
+		}
+		if p := d.Problems(); len(p) != 1 || !strings.Contains(p[0].What, "10001 usable instances") {
+			t.Errorf("problems %v", p)
+		}
+	})
+}

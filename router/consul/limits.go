@@ -33,6 +33,9 @@ const (
 	// of looks is over; no look waits for longer than lookCap because of it.
 	looksReads = 1000
 	lookCap    = 2 * time.Second
+	// maxServers is how many instances are shown; those that registered first are.
+	// Each is connected to, whatever it offers.
+	maxServers = 4096
 	// publishEvery is the least time between two snapshots.
 	publishEvery = 20 * time.Millisecond
 	// maxAnswer bounds what is read of one answer.

@@ -82,6 +82,13 @@ func (d *Discovery) servers() []*router.Server {
 			}
 		}
 	}
+	d.clashes = nil
+	if len(all) > maxServers {
+		slices.SortFunc(all, func(a, b member) int { return byAge(&a.entry, &b.entry) })
+		d.clashes = append(d.clashes, Problem{Service: all[maxServers].service, Instance: all[maxServers].server.ID, Node: all[maxServers].entry.Node.Node,
+			What: fmt.Sprintf("Consul has %d usable instances: this one and others that registered after the first %d are left out. Take out those that are not needed, or follow another tag", len(all), maxServers)})
+		all = all[:maxServers]
+	}
 	slices.SortFunc(all, func(a, b member) int { return bySeniority(&a.entry, &b.entry) })
 	servers := make([]*router.Server, 0, len(all))
 	for n, m := range all {
@@ -97,7 +104,6 @@ func (d *Discovery) servers() []*router.Server {
 		servers = append(servers, m.server)
 	}
 	slices.SortStableFunc(servers, func(a, b *router.Server) int { return strings.Compare(a.ID, b.ID) })
-	d.clashes = nil
 	return slices.CompactFunc(servers, func(a, b *router.Server) bool {
 		if a.ID == b.ID {
 			d.clashes = append(d.clashes, Problem{Service: b.Name, Instance: b.ID,

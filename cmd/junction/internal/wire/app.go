@@ -153,6 +153,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
+	a.Router.Close() // so that no handshake begins while connections end
 	err := a.client.Close(ctx)
 	if a.consul != nil {
 		a.consul.Close()
