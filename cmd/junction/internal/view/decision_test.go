@@ -79,3 +79,23 @@ func TestAThreadThatNobodyHasTakenUpSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+func TestAToolsOwnErrorIsNoSuccessInAnExplanation(t *testing.T) {
+	records := []state.Record{{Hop: "h", Node: "diff", Round: 1, Attempt: 1, Server: "git", Tool: "diff", Status: state.CallSuccess, IsError: true}}
+	e, err := Explain(state.Thread{ID: "t", Status: state.StatusFailed, Failure: &state.Failure{Code: "tool_error", Message: "no such repository", Node: "diff"}}, records, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := e.Print(&out, 0, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"last failing call: diff at git, tool error, attempt 1", "that server in this thread: 1 call, 1 failed", "attempt 1 at git: tool error"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(out.String(), "success") {
+		t.Errorf("it is called a success:\n%s", out.String())
+	}
+}

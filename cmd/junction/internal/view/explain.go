@@ -70,7 +70,7 @@ func findCause(t state.Thread, records []state.Record) *Cause {
 	c := &Cause{}
 	for i := range records {
 		r := &records[i]
-		failing := r.Status != state.CallSuccess && r.Status != state.CallOpen
+		failing := r.IsError || r.Status != state.CallSuccess && r.Status != state.CallOpen
 		if failing && (t.Failure.Node == "" || r.Node == t.Failure.Node) {
 			call := NewHistory([]state.Record{*r})[0]
 			c.LastFailingCall = &call
@@ -80,7 +80,7 @@ func findCause(t state.Thread, records []state.Record) *Cause {
 		for _, r := range records {
 			if r.Server == c.LastFailingCall.Server {
 				c.Recent.Calls++
-				if r.Status != state.CallSuccess {
+				if r.IsError || r.Status != state.CallSuccess {
 					c.Recent.Failed++
 				}
 			}
@@ -128,7 +128,7 @@ func (e *Explained) Print(w io.Writer, most int, s Style) error {
 	if f := e.Thread.Failure; f != nil {
 		p.f("%s %s%s: %s\n", s.paint(bad, "failed:"), at(f.Node), f.Code, reason(f.Node, f.Message))
 		if c := e.Cause.LastFailingCall; c != nil && c.Server != "" {
-			p.f("  last failing call: %s at %s, %s %s, attempt %d\n", Clean(c.Tool), fallbackWord(Clean(c.Server)), c.Status, c.Code, c.Attempt)
+			p.f("  last failing call: %s at %s, %s, attempt %d\n", Clean(c.Tool), fallbackWord(Clean(c.Server)), word(ended(c.Status, c.IsError), c.Code), c.Attempt)
 			p.f("  that server in this thread: %s, %d failed\n", Count(e.Cause.Recent.Calls, "call"), e.Cause.Recent.Failed)
 		}
 		p.f("  likely: %s\n  try: %s\n", e.Cause.Likely, e.Cause.Try)
@@ -138,13 +138,13 @@ func (e *Explained) Print(w io.Writer, most int, s Style) error {
 	}
 	shown, left := first(e.Hops, most)
 	for _, h := range shown {
-		p.f("\n%s %s  %s\n", s.paint(bold, h.Node), fallback(h.Capability, h.Tool), h.Status)
+		p.f("\n%s %s  %s\n", s.paint(bold, h.Node), fallback(h.Capability, h.Tool), ended(h.Status, h.IsError))
 		for i, a := range h.Attempts {
 			if a.Server == "" { // nothing was sent
 				p.f("  %s\n", strings.TrimPrefix(fmt.Sprintf("%s%s", a.Code, colon(a.Message)), ": "))
 				continue
 			}
-			p.f("  attempt %d at %s: %s%s (%.1f ms)\n", i+1, Clean(a.Server), word(string(a.Status), a.Code), colon(a.Message), a.DurationMS)
+			p.f("  attempt %d at %s: %s%s (%.1f ms)\n", i+1, Clean(a.Server), word(ended(a.Status, a.IsError), a.Code), colon(a.Message), a.DurationMS)
 		}
 		for _, d := range h.Decisions {
 			printDecision(p, d, "    ", s)
@@ -164,7 +164,7 @@ func first(hops []ExplainedHop, most int) (shown []ExplainedHop, left int) {
 	}
 	troubled := 0
 	for _, h := range hops {
-		if h.Status != state.CallSuccess {
+		if h.IsError || h.Status != state.CallSuccess {
 			troubled++
 		}
 	}
@@ -172,7 +172,7 @@ func first(hops []ExplainedHop, most int) (shown []ExplainedHop, left int) {
 	fine := most - troubled
 	for _, h := range hops {
 		room := &fine
-		if h.Status != state.CallSuccess {
+		if h.IsError || h.Status != state.CallSuccess {
 			room = &troubled
 		}
 		if *room > 0 {
@@ -181,6 +181,15 @@ func first(hops []ExplainedHop, most int) (shown []ExplainedHop, left int) {
 		}
 	}
 	return shown, len(hops) - most
+}
+
+// ended is how a call ended, in words: a tool's own error is an answer, and no
+// success to who waits for it.
+func ended(status state.CallStatus, isError bool) string {
+	if isError {
+		return "tool error"
+	}
+	return string(status)
 }
 
 // word is a status with its code, where it has one.

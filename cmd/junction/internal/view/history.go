@@ -56,16 +56,12 @@ func History(w io.Writer, calls []Call, s Style) error {
 	p := &printer{w: tw}
 	p.f("TIME\tTHREAD\tNODE\tSERVER\tTOOL\tTRY\tSTATUS\tMS\t\n")
 	for _, c := range calls {
-		status := string(c.Status)
-		if c.IsError {
-			status = "tool error"
-		}
 		note := c.Code
 		if c.Message != "" {
 			note += " " + shorten(c.Message, 60)
 		}
 		p.f("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%.1f\t%s\n", c.Time.Local().Format("01-02 15:04:05.000"), head(c.Thread), c.Node,
-			fallbackWord(Clean(c.Server)), Clean(c.Tool), c.Attempt, status, c.DurationMS, Clean(note))
+			fallbackWord(Clean(c.Server)), Clean(c.Tool), c.Attempt, ended(c.Status, c.IsError), c.DurationMS, Clean(note))
 	}
 	if p.err != nil {
 		return p.err

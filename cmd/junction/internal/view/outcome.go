@@ -54,6 +54,7 @@ type Hop struct {
 	Effect     state.Effect     `json:"effect"`
 	Status     state.CallStatus `json:"status"`
 	Code       string           `json:"code,omitempty"`
+	IsError    bool             `json:"is_error,omitempty"` // the server answered, and the answer is the tool's own error
 	Attempts   []Attempt        `json:"attempts"`
 	DurationMS float64          `json:"duration_ms"`
 	started    time.Time
@@ -67,6 +68,7 @@ type Attempt struct {
 	Execution  state.Execution  `json:"execution,omitempty"`
 	Code       string           `json:"code,omitempty"`
 	Message    string           `json:"message,omitempty"`
+	IsError    bool             `json:"is_error,omitempty"` // the tool's own error
 	DurationMS float64          `json:"duration_ms"`
 }
 
@@ -98,11 +100,11 @@ func NewHops(records []state.Record) []Hop {
 			})
 		}
 		h := &hops[len(hops)-1]
-		h.Server, h.Tool, h.Status, h.Code = r.Server, r.Tool, r.Status, r.Code
+		h.Server, h.Tool, h.Status, h.Code, h.IsError = r.Server, r.Tool, r.Status, r.Code, r.IsError
 		h.DurationMS += millis(r.Duration)
 		a := Attempt{
 			Server: r.Server, Status: r.Status, Execution: r.Execution, Code: r.Code,
-			Message: line(r.Message), DurationMS: millis(r.Duration),
+			Message: line(r.Message), IsError: r.IsError, DurationMS: millis(r.Duration),
 		}
 		if r.Round > 1 {
 			a.Round = r.Round
