@@ -192,6 +192,7 @@ func TestAThreadAskedForDuringItsRunIsLookedAtAgain(t *testing.T) {
 		f.start(t, "a", nil)
 		f.start(t, "b", nil)
 		await(t, 5*time.Second, "asked", func() bool { return f.status(t, "t") == state.StatusInterrupted })
+		synctest.Wait() // the lease is given back after the status
 		if f.ran.of("t") != 1 {
 			t.Fatalf("run %d times", f.ran.of("t"))
 		}
