@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,4 +168,32 @@ func TestConnectionsToServersThatLeftAreForgotten(t *testing.T) {
 			t.Errorf("forgotten: %v", f.gone)
 		}
 	})
+}
+
+func TestAThreadStaysWithNobodyWhoOnlyHasTheIDOfItsServer(t *testing.T) {
+	for name, endpoint := range map[string]string{"at its address": "http://10.0.0.1/mcp", "at another": "http://10.6.6.6/mcp"} {
+		t.Run(name, func(t *testing.T) {
+			at := "http://10.0.0.1/mcp"
+			found := func(s *router.Server, k *script) {
+				s.Source, s.Dial.URL = "consul", at
+				k.describe = func(context.Context) (*router.Description, error) {
+					return &router.Description{Tools: k.tools, Modern: true, Session: state.Session{ID: "of " + at, Server: s.ID, Endpoint: s.Endpoint()}}, nil
+				}
+			}
+			book := &threadBook{}
+			f := newFleet().add("pay", found)
+			inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+				if _, err := r.Do(book.run(t, "1"), ofThread); err != nil {
+					t.Fatal(err)
+				}
+				at = endpoint
+				f.drop(func(*router.Server) bool { return true })
+				f.add("pay", found)
+				_, err := r.Do(book.run(t, "2"), ofThread)
+				if _, lost := errors.AsType[*router.SessionLostError](err); lost != (endpoint != "http://10.0.0.1/mcp") {
+					t.Errorf("the thread's next hop: %v", err)
+				}
+			})
+		})
+	}
 }

@@ -83,8 +83,13 @@ func (h *hop) sessionLost(ctx context.Context) error {
 }
 
 // keeps reports whether the server still has the session that the hop is bound
-// to. A server of the stateless protocol behind a URL has none to lose.
+// to. A server of the stateless protocol behind a URL has none to lose; but one
+// from a registry that is at another address now is another one, since whoever
+// registers chooses the id.
 func (h *hop) keeps(k *known) bool {
+	if k.server.Source == "consul" && h.bound.Endpoint != "" && h.bound.Endpoint != k.server.Endpoint() {
+		return false
+	}
 	return stateless(k) || h.bound.ID == "" || k.description.Session.ID == h.bound.ID
 }
 
