@@ -37,7 +37,6 @@ type trial struct {
 const (
 	trialProcesses = 8
 	trialThreads   = 4
-	checkWithin    = time.Minute
 )
 
 // run returns what the processes asked and were answered. Meanwhile disturb
