@@ -84,3 +84,20 @@ func TestTheOperatorsWordStandsAboveConsul(t *testing.T) {
 		t.Errorf("problems %+v", problems)
 	}
 }
+
+func TestConsulsOwnDisregardOfCaseGivesAwayNothing(t *testing.T) {
+	t.Parallel()
+	a := consultest.Start(t)
+	instance(t, a, api.AgentServiceRegistration{ID: "genuine", Name: "payments", Address: "10.0.0.5", Tags: []string{"mcp", "pay"}})
+	instance(t, a, api.AgentServiceRegistration{ID: "impostor", Name: "Payments", Address: "10.0.0.6", Tags: []string{"mcp", "pay"}})
+	d := follow(t, consul.Options{Address: a.Address(), Services: map[string]router.Service{"payments": {
+		Offers:  []router.Offer{{Capability: "pay", Tool: "pay", Effect: state.Safe}},
+		Headers: map[string]string{"Authorization": "Bearer s3cret"}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	}}})
+	s, _ := d.until("both", has("genuine impostor"))
+	for _, server := range s.Servers {
+		if given := len(server.Dial.Headers) > 0 || server.Offers[0].Effect == state.Safe; given != (server.Name == "payments") {
+			t.Errorf("%s of service %s: %d headers, effect %q", server.ID, server.Name, len(server.Dial.Headers), server.Offers[0].Effect)
+		}
+	}
+}
