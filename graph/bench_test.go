@@ -11,13 +11,17 @@ import (
 )
 
 // tenNodes is a line of ten nodes, each writing the next number.
-func tenNodes(b *testing.B) *graph.Graph {
+func tenNodes(b *testing.B) *graph.Graph { return tenNodesAnd(b, func() {}) }
+
+// tenNodesAnd is tenNodes with something done first in each node.
+func tenNodesAnd(b *testing.B, first func()) *graph.Graph {
 	s := graph.Spec{Channels: []graph.Channel{{Name: "n", Default: 0}}}
 	chain := []string{"start"}
 	for i := range 10 {
 		name := fmt.Sprintf("n%d", i)
 		chain = append(chain, name)
 		s.Nodes = append(s.Nodes, graph.Node{Name: name, Run: func(_ context.Context, in graph.Input) (graph.Update, error) {
+			first()
 			n, _ := in.State.Get("n")
 			return graph.Update{Writes: []graph.Write{{Channel: "n", Value: n.(int64) + 1}}}, nil
 		}})

@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,9 +55,8 @@ func (r *redisBench) eval(payload string) time.Duration {
 }
 
 // traffic is what a server has taken so far: bytes, calls of scripts (each a
-// reply that somebody waits for) and reads of a connection, which a pipeline of
-// calls needs one of.
-type traffic struct{ bytes, scripts, reads float64 }
+// round trip), the commands that scripts made, and reads of a connection.
+type traffic struct{ bytes, scripts, commands, reads float64 }
 
 // bareOverhead is what a bare call sends beside its payload, in bytes.
 const bareOverhead = 100
@@ -70,14 +68,17 @@ func (r *redisBench) traffic() (t traffic) {
 	}
 	for line := range strings.SplitSeq(text, "\r\n") {
 		name, value, _ := strings.Cut(line, ":")
-		switch name {
-		case "total_net_input_bytes":
+		calls, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
+		switch {
+		case name == "total_net_input_bytes":
 			t.bytes = r.number(value)
-		case "total_reads_processed":
+		case name == "total_reads_processed":
 			t.reads = r.number(value)
-		case "cmdstat_evalsha":
-			calls, _, _ := strings.Cut(strings.TrimPrefix(value, "calls="), ",")
+		case name == "cmdstat_evalsha":
 			t.scripts = r.number(calls)
+		case name == "cmdstat_info", !strings.HasPrefix(name, "cmdstat_"):
+		default:
+			t.commands += r.number(calls)
 		}
 	}
 	return t
@@ -93,7 +94,7 @@ func (r *redisBench) number(text string) float64 {
 
 // since is what a server has taken in between, less the look itself.
 func (t traffic) since(before traffic) traffic {
-	return traffic{bytes: t.bytes - before.bytes, scripts: t.scripts - before.scripts, reads: t.reads - before.reads - 1}
+	return traffic{t.bytes - before.bytes, t.scripts - before.scripts, t.commands - before.commands, t.reads - before.reads - 1}
 }
 
 func (r *redisBench) run(g *graph.Graph) graph.Result {
@@ -107,24 +108,6 @@ func (r *redisBench) run(g *graph.Graph) graph.Result {
 func middle[T time.Duration | float64](values []T) T {
 	slices.Sort(values)
 	return values[len(values)/2]
-}
-
-// line is a line of ten nodes, each writing the next number. between is called
-// first thing in each of them.
-func tenNodesAnd(b *testing.B, between func()) *graph.Graph {
-	s := graph.Spec{Channels: []graph.Channel{{Name: "n", Default: 0}}}
-	chain := []string{"start"}
-	for i := range 10 {
-		name := fmt.Sprintf("n%d", i)
-		chain = append(chain, name)
-		s.Nodes = append(s.Nodes, graph.Node{Name: name, Run: func(_ context.Context, in graph.Input) (graph.Update, error) {
-			between()
-			n, _ := in.State.Get("n")
-			return graph.Update{Writes: []graph.Write{{Channel: "n", Value: n.(int64) + 1}}}, nil
-		}})
-	}
-	s.Edges = edges(append(chain, "end"))
-	return compile(b, s)
 }
 
 // BenchmarkSuperstepRedis measures the supersteps of a line of ten nodes, each
@@ -148,18 +131,16 @@ func BenchmarkSuperstepRedis(b *testing.B) {
 	}))
 	payload := strings.Repeat("x", int(all.bytes/8)-bareOverhead)
 	var (
-		left         time.Time // the node before
-		steps, bares []time.Duration
-		ratios       []float64
-		runs         []time.Duration
+		left               time.Time // the node before; zero in the first one
+		steps, bares, runs []time.Duration
+		ratios             []float64
 	)
 	g := tenNodesAnd(b, func() {
+		step := time.Since(left)
+		bare := r.eval(payload)
+		bares = append(bares, bare)
 		if !left.IsZero() {
-			steps = append(steps, time.Since(left))
-		}
-		bares = append(bares, r.eval(payload))
-		if !left.IsZero() {
-			ratios = append(ratios, float64(steps[len(steps)-1])/float64(bares[len(bares)-1]))
+			steps, ratios = append(steps, step), append(ratios, float64(step)/float64(bare))
 		}
 		left = time.Now()
 	})
@@ -180,6 +161,7 @@ func BenchmarkSuperstepRedis(b *testing.B) {
 	b.ReportMetric(float64(middle(bares).Nanoseconds()), "ns/bare")
 	b.ReportMetric(float64(middle(runs).Nanoseconds())/1000, "run-µs")
 	b.ReportMetric(all.scripts/8, "scripts/superstep")
+	b.ReportMetric(all.commands/8, "commands/superstep")
 	b.ReportMetric(all.bytes/8, "B/superstep")
 }
 
@@ -222,6 +204,7 @@ func BenchmarkFanOut100Redis(b *testing.B) {
 	b.ReportMetric(float64(middle(runs).Nanoseconds())/1e6, "ms/run")
 	b.ReportMetric(float64(middle(bares).Nanoseconds()), "ns/bare")
 	b.ReportMetric(all.scripts, "scripts/run")
+	b.ReportMetric(all.commands, "commands/run")
 	b.ReportMetric(all.reads, "reads/run")
 	b.ReportMetric(all.bytes, "B/run")
 }
