@@ -30,8 +30,8 @@ type role struct {
 	Turns   int      `json:"turns"` // at most
 }
 
-// A client waits for an answer for as long as a fault may last, and no
-// longer for a thread.
+// How long an operation of a client is tried again, and how long a try may take:
+// longer than any fault lasts.
 const (
 	patience  = 20 * time.Second
 	clientTry = 2 * time.Second
