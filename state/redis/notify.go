@@ -117,7 +117,7 @@ func (s *Store) listen(ctx context.Context) {
 		if !out {
 			out = true
 			s.o.Log.Warn("notices of cancel requests do not arrive: threads notice them when their lease is renewed",
-				"address", s.address, "error", err, "advice", advice(err))
+				"address", s.address, "error", fit(err), "advice", advice(err))
 		}
 		timer := time.NewTimer(s.tries.wait(attempt + 1))
 		select {

@@ -228,7 +228,7 @@ func (s *Store) passOn(ctx context.Context) {
 			return nil
 		})
 		if err != nil {
-			s.o.Log.Debug("a wake-up may be lost", "address", s.address, "error", err)
+			s.o.Log.Debug("a wake-up may be lost", "address", s.address, "error", fit(err))
 		}
 	}()
 }
