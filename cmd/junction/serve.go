@@ -12,6 +12,7 @@ import (
 	"junction/cmd/junction/internal/wire"
 	"junction/graph"
 	"junction/graph/worker"
+	"junction/router"
 	"junction/router/static"
 	"junction/state"
 )
@@ -64,7 +65,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 			return graph.Result{}, err
 		}
 		return g.Resume(runs, t.ID, o)
-	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log)})
+	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log), Elsewhere: lacksServer})
 	serving, stop := untilDrain(ctx)
 	defer stop()
 	defer context.AfterFunc(serving, func() {
@@ -89,6 +90,13 @@ func cutBy(signals, runs context.Context) (context.Context, func()) {
 		unhook()
 		cut(nil)
 	}
+}
+
+// lacksServer says of a failed run that its worker knows no server for a call:
+// another worker, of another version perhaps, may know one.
+func lacksServer(err error) bool {
+	var none *router.NoCandidateError
+	return errors.As(err, &none)
 }
 
 // tell logs the threads that are gone on with: of a worker that died, or handed back.

@@ -28,6 +28,7 @@
 //	 │                ├─drained: due at once
 //	 │                ├─held by another worker: due when its lease ends, in 1 s at most
 //	 │                ├─not there yet: due in 1 s, gone after 30 s
+//	 │                ├─this worker lacks what it needs: pending, due after a pause
 //	 └────────────────┴─worker died, or left it: due when the turn is over
 //
 // Turn and lease have the same length, and both are extended every third of it,

@@ -65,16 +65,43 @@ func (w *Worker) resume(runs context.Context, t state.Thread) verdict {
 	if err != nil {
 		return w.broken(runs, t.ID, err)
 	}
+	if res.Status == state.StatusFailed && w.opt.Elsewhere != nil && w.opt.Elsewhere(res.Err) {
+		if n := w.tries.failed(t.ID); n < elsewhereMost {
+			return w.elsewhere(runs, t.ID, n, res.Err)
+		}
+	}
 	w.tries.succeeded(t.ID)
 	switch {
 	case res.Drained:
 		return w.handBack(t.ID)
 	case res.Status == state.StatusCompleted || res.Status.Stopped():
-		w.opt.Log.Info("ended", "thread", t.ID, "status", res.Status, "error", res.Err)
+		w.logEnd(t.ID, res)
 		w.event(Event{Kind: EventEnded, Thread: t.ID, Status: res.Status, Err: res.Err})
 		return done
 	}
 	return w.broken(runs, t.ID, fmt.Errorf("thread %s: running it gave the status %q and no error", t.ID, res.Status))
+}
+
+func (w *Worker) logEnd(thread string, res graph.Result) {
+	about := []any{"thread", thread, "status", res.Status}
+	if res.Err != nil {
+		about = append(about, "error", res.Err)
+	}
+	w.opt.Log.Info("ended", about...)
+}
+
+// elsewhere makes a thread pending again that another worker may be able to run.
+// A crash before that leaves it failed, for a person to resume.
+func (w *Worker) elsewhere(runs context.Context, thread string, n int, cause error) verdict {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(runs), w.opt.Turn)
+	defer cancel()
+	if _, err := w.store.Reopen(ctx, thread); err != nil {
+		return w.trouble(runs, thread, err)
+	}
+	after := w.pace.backoff(n + 2)
+	w.opt.Log.Warn("this worker lacks what it needs; left to another", "thread", thread, "error", cause, "again_in", after)
+	w.event(Event{Kind: EventLeft, Thread: thread, Err: cause})
+	return later(after)
 }
 
 // call is the RunFunc, whose panic is an error of this thread alone.

@@ -32,9 +32,13 @@ type Options struct {
 	Threads int           // run at once; 0: 64
 	Turn    time.Duration // of claims and leases: how long after a worker's death others wait; 0: 10 s
 	Grace   time.Duration // of a drain, before threads are cut; 0: 30 s, negative: none
-	OnEvent func(Event)   // called from many goroutines at once; must not block for long
-	Log     *slog.Logger  // nil: silence
-	Seed    uint64        // of jitter; 0: from Owner
+	// Elsewhere says of a failed run's error that another worker may have what this
+	// one lacks. The thread is then made pending again and handed back, a few times
+	// by each worker, before its failure stands. nil: it stands at once.
+	Elsewhere func(error) bool
+	OnEvent   func(Event)  // called from many goroutines at once; must not block for long
+	Log       *slog.Logger // nil: silence
+	Seed      uint64       // of jitter; 0: from Owner
 }
 
 // EventKind says what an event tells.

@@ -9,8 +9,9 @@ import (
 // making one may take, and a thread that this worker cannot run is tried this
 // often.
 const (
-	absentMost = 30 * time.Second
-	triesMost  = 6
+	absentMost    = 30 * time.Second
+	triesMost     = 6
+	elsewhereMost = 4 // runs by one worker that lacks what a thread needs
 )
 
 // keptMost bounds how many threads are remembered; beyond it those that were not
