@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,8 @@ func (f *fleet) add(id string, change func(*router.Server, *script)) *fleet {
 	defer f.mu.Unlock()
 	f.by[id] = k
 	next := *f.snapshot
-	next.Servers = append(append([]*router.Server(nil), next.Servers...), s)
+	next.Servers = append(slices.Clone(next.Servers), s)
+	slices.SortStableFunc(next.Servers, func(a, b *router.Server) int { return cmp.Compare(a.ID, b.ID) })
 	next.Version++
 	f.snapshot = &next
 	return f

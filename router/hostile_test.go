@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,4 +197,42 @@ func TestAThreadStaysWithNobodyWhoOnlyHasTheIDOfItsServer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A registration changes with every check that fails and passes.
+func TestAChangedRegistrationLosesNoThreadsSession(t *testing.T) {
+	var connection atomic.Int64
+	f, book := newFleet().add("well", nil), &threadBook{}
+	slow := func(s *router.Server, k *script) {
+		numbered(&connection, false)(s, k)
+		said := k.describe
+		k.describe = func(ctx context.Context) (*router.Description, error) {
+			<-time.After(300 * time.Millisecond)
+			return said(ctx)
+		}
+	}
+	f.add("bound", slow)
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		c := state.Call{Capability: "work", Session: "thread", Need: map[string]any{"only": "bound"}}
+		rereg := func(weight float64) {
+			f.drop(func(s *router.Server) bool { return s.ID == "bound" })
+			f.add("bound", func(s *router.Server, k *script) {
+				slow(s, k)
+				s.Weight, s.Offers[0].Attributes = weight, map[string][]string{"only": {"bound"}}
+			})
+		}
+		rereg(1)
+		if _, err := r.Do(book.run(t, "1"), c); err != nil {
+			t.Fatal(err)
+		}
+		c.Need = nil
+		for n := range 20 {
+			rereg(float64(2 + n))
+			a, err := r.Do(book.run(t, fmt.Sprint("later ", n)), c)
+			if err != nil || a.Server != "bound" {
+				t.Fatalf("hop %d after a change of weight: %q, %v", n, a.Server, err)
+			}
+			<-time.After(2 * time.Second)
+		}
+	})
 }

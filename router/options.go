@@ -24,8 +24,9 @@ type Options struct {
 	// Handshake limits how long a server may take to be connected and
 	// described: 30 s.
 	Handshake time.Duration
-	// Grace is how long a hop waits for servers still being connected once one
-	// that fits is ready: 1 s.
+	// Grace is how long a hop waits for new servers still being connected once one
+	// that fits is ready: 1 s. However many come, hops wait so for no more than a
+	// twentieth of the time.
 	Grace    time.Duration
 	Observer Observer           // nil: nobody watches
 	Trust    func(*Server) bool // whether a server's own effect hints count; nil: Server.Trusted

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -161,16 +162,22 @@ func (r *roster) glance(servers []*Server, seen sighting) sighting {
 	return seen
 }
 
-// contact returns the server's, a new one when its registration changed. r.mu
-// is held.
+// contact returns the server's, a new one when its registration changed. What a
+// server said of itself holds while it is reached in the same way: hops that are
+// bound to it must not miss it because its weight changed. r.mu is held.
 func (r *roster) contact(s *Server) *contact {
 	c := r.by[s.ID]
-	if c == nil || c.server != s {
-		c = &contact{server: s}
-		r.by[s.ID] = c
-		r.edition.Add(1)
+	if c != nil && c.server == s {
+		return c
 	}
-	return c
+	next := &contact{server: s}
+	if c != nil && c.last != nil && c.last.err == nil && reflect.DeepEqual(c.server.Dial, s.Dial) {
+		next.last, next.at = newKnown(s, c.last.description, nil, r.trust(s)), c.at
+		next.stale, next.doubts = c.stale, c.doubts
+	}
+	r.by[s.ID] = next
+	r.edition.Add(1)
+	return next
 }
 
 // ask begins a handshake. r.mu is held.
