@@ -108,7 +108,9 @@ type ThreadStore interface {
 	// SetStatus records a stop without advancing the head: interrupted, failed,
 	// cancelled, running when work begins again (which clears Failure), or pending
 	// when it is left to a worker. The records ride in the same operation. It deals
-	// with the request that the lease's acquisition cleared ([Lease].Cancelled).
+	// with the request that the lease's acquisition cleared ([Lease].Cancelled). A
+	// completed thread stays completed: a status that the network kept back, and
+	// that was stored by another try long ago, takes nothing back.
 	SetStatus(ctx context.Context, l Lease, s Status, f *Failure, records []Record) error
 	// Prune deletes what retention says and returns how many threads went.
 	// Threads with a live lease stay.

@@ -172,6 +172,9 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 	}
 	defer t.mu.Unlock()
 	s.putRecords(t, records)
+	if t.info.Status == state.StatusCompleted {
+		return nil
+	}
 	t.info.Status, t.info.Failure, t.info.Updated, t.unheeded = status, f.Clone(), s.now(), false
 	if status == state.StatusRunning {
 		t.info.Failure = nil

@@ -189,6 +189,9 @@ func (s *Store) SetStatus(ctx context.Context, l state.Lease, status state.Statu
 		if err := x.putRecords(r, &pack, rs); err != nil {
 			return err
 		}
+		if r.status == state.StatusCompleted {
+			return nil
+		}
 		return x.exec(`UPDATE threads SET status = ?1, failure = ?2, updated = ?3, cancel = cancel % 2 WHERE t = ?4`,
 			status, failure, x.now.UnixNano(), r.t)
 	})

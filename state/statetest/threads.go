@@ -95,6 +95,17 @@ func status(t *testing.T, s state.Store) {
 			t.Errorf("updated went back from %v to %v", th.Updated, got.Updated)
 		}
 	})
+	t.Run("a completed thread stays completed", func(t *testing.T) {
+		th, l := running(t, s)
+		c := step(l, 1)
+		c.Status = state.StatusCompleted
+		commit(t, s, c)
+		must(t, s.SetStatus(t.Context(), l, state.StatusRunning, nil, []state.Record{record("late-"+th.ID, 1)}))
+		equal(t, "status", thread(t, s, th.ID).Status, state.StatusCompleted)
+		got, err := s.Records(t.Context(), state.RecordFilter{Thread: th.ID})
+		must(t, err)
+		equal(t, "records", len(got), 1)
+	})
 	t.Run("running again clears the failure, and the next lease the request to stop", func(t *testing.T) {
 		th, l := running(t, s)
 		must(t, s.RequestCancel(t.Context(), th.ID))
