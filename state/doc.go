@@ -9,7 +9,8 @@
 //     which checks the lease's fencing token and the parent checkpoint.
 //  2. Fencing. Every operation that takes a [Lease] fails with [ErrLeaseLost]
 //     once another acquisition of the thread's lease has happened, or once the
-//     lease has run out on the store's own clock. Nothing is changed then.
+//     lease has run out on the store's own clock. Nothing is changed then, unless
+//     by an earlier try of the same call, made in time, whose reply was lost.
 //  3. Siblings survive. [CheckpointStore.PutWrites] makes one finished task's
 //     writes durable at once; the first write of a task wins and a repeated one
 //     is harmless.
