@@ -12,11 +12,12 @@ func unheeded(t *testing.T, s state.Store) {
 	// died is a thread in a status, whose holder was asked to stop and is gone.
 	died := func(t *testing.T, status state.Status) string {
 		t.Helper()
-		th := create(t, s)
-		l, err := s.Acquire(t.Context(), th.ID, "dead", short)
-		must(t, err)
+		th, l := running(t, s)
 		must(t, s.SetStatus(t.Context(), l, status, nil, nil))
 		must(t, s.RequestCancel(t.Context(), th.ID))
+		l.TTL = short
+		_, err := s.Renew(t.Context(), l) // for the last time
+		must(t, err)
 		return th.ID
 	}
 	next := func(t *testing.T, id string) (l state.Lease) {
