@@ -37,7 +37,8 @@ type Queue interface {
 	// Done takes a thread out of the queue, unless it was moved since: then it
 	// was asked for again and stays.
 	Done(ctx context.Context, c Claim) error
-	// Defer makes a claimed thread due again after a time, unless it was moved.
+	// Defer makes a claimed thread due again after a time, unless it was moved. One
+	// that is due at once wakes a worker that waits.
 	Defer(ctx context.Context, c Claim, after time.Duration) error
 	// WaitQueued returns once a thread may be due: one was enqueued, or most has
 	// passed. Of several that wait, one is woken for each.
@@ -51,6 +52,7 @@ type Queue interface {
 // hint that may be lost: CancelRequested is what counts.
 type CancelNotifier interface {
 	// NotifyCancel returns a channel that gets a value when somebody asks for
-	// the thread's end. stop ends the notification.
+	// the thread's end, or when somebody may have without its being told. stop
+	// ends the notification.
 	NotifyCancel(thread string) (asked <-chan struct{}, stop func())
 }

@@ -2,6 +2,8 @@ package redis
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +29,9 @@ type cancels struct {
 	ended   chan struct{}                     // closed once it has
 }
 
-// NotifyCancel implements [state.CancelNotifier]. Notices are lost that come
-// before the first subscription stands or while it is cut off, and all after
-// Close.
+// NotifyCancel implements [state.CancelNotifier]. Whenever a subscription begins
+// to stand everybody gets a notice, for what was announced before it did. Notices
+// are lost while it is cut off and nobody knows, and all after Close.
 func (s *Store) NotifyCancel(thread string) (asked <-chan struct{}, stop func()) {
 	c := &s.cancels
 	ch := make(chan struct{}, 1)
@@ -101,6 +103,16 @@ func (c *cancels) tell(thread string) {
 	}
 }
 
+// tellAll has everybody look.
+func (c *cancels) tellAll() {
+	c.mu.Lock()
+	threads := slices.Collect(maps.Keys(c.waiting))
+	c.mu.Unlock()
+	for _, thread := range threads {
+		c.tell(thread)
+	}
+}
+
 // listen keeps a subscription until ctx ends, and makes a new one when it fails.
 func (s *Store) listen(ctx context.Context) {
 	out := false // an outage is reported once
@@ -152,6 +164,7 @@ func (s *Store) subscription(ctx context.Context, stands func()) error {
 		switch m := message.(type) {
 		case *goredis.Subscription:
 			stands()
+			s.cancels.tellAll()
 		case *goredis.Message:
 			s.cancels.tell(m.Payload)
 		}

@@ -77,6 +77,9 @@ func TestCancelRequestIsTold(t *testing.T) {
 	also, stopAlso := worker.NotifyCancel(id)
 	other, stopOther := worker.NotifyCancel("other")
 	defer stopOther()
+	for _, c := range []<-chan struct{}{asked, also, other} {
+		wantNotice(t, c) // the subscription stands; what came before it was not told
+	}
 	waitSubscribed(t, prefix, 1)
 	must(t, elsewhere.RequestCancel(t.Context(), id))
 	wantNotice(t, asked)
