@@ -106,8 +106,8 @@ func TestALateServerGetsItsShareOfARunUnderWay(t *testing.T) {
 }
 
 // TestADeregisteredServerGetsNothing takes one server out, then the last one: the
-// calls that nobody can take fail after a fresh look, and a thread that is
-// resumed goes on once there is a server again.
+// calls that nobody can take fail after a fresh look, the threads after a few
+// tries, and a thread that is resumed goes on once there is a server again.
 func TestADeregisteredServerGetsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs workers in processes of their own; -short leaves it out")
@@ -123,20 +123,19 @@ func TestADeregisteredServerGetsNothing(t *testing.T) {
 	quiet(t, "a server that was deregistered", 100, b, a)
 
 	leave(t, ra)
+	queue, err := f.app.Queue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the worker has left the threads to others in vain", func() bool {
+		due, later, err := queue.QueueLen(t.Context())
+		return err == nil && due+later == 0
+	})
 	for _, id := range ids {
-		until(t, "a thread fails for want of a server", func() bool {
-			th, err := f.app.Store.Thread(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if th.Failure == nil {
-				return false
-			}
-			if th.Failure.Code != "no_candidate" {
-				t.Fatalf("thread %s failed otherwise: %+v", id, *th.Failure)
-			}
-			return true
-		})
+		th, err := f.app.Store.Thread(t.Context(), id)
+		if err != nil || th.Failure == nil || th.Failure.Code != "no_candidate" {
+			t.Fatalf("thread %s: %+v, %v; want it to have failed for want of a server", id, th, err)
+		}
 	}
 	f.register(t, b, nil)
 	until(t, "Consul names the server to whoever looks", func() bool {
