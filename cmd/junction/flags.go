@@ -43,7 +43,7 @@ type configFlag struct {
 type runFlags struct {
 	Timeout time.Duration `placeholder:"D" help:"Longest time this run may take, for example 10m."`
 	Yes     bool          `help:"Answer yes to yes-or-no questions."`
-	Lease   time.Duration `default:"10s" help:"Time to live of the thread's lease: how long another process waits after this one has died."`
+	Lease   time.Duration `default:"10s" help:"Time to live of the thread's lease: how long another process waits after this one has died. Workers have their own."`
 	Detach  bool          `help:"Leave the thread to the workers (junction serve) of a shared store, and return at once."`
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -82,7 +83,12 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		log.Info("told to stop; a second signal cuts off what still runs", "grace", c.Grace.String())
 	})()
 	log.Info("serving", "store", app.Address, "servers_file", orWord(app.ConfigPath, "none"), "threads", c.Threads, "lease", c.Lease.String())
-	go app.Tidy(serving, retention, log)
+	var tidying sync.WaitGroup
+	tidying.Go(func() { app.Tidy(serving, retention, log) })
+	defer func() { // before the store is closed
+		stop()
+		tidying.Wait()
+	}()
 	app.AwaitServers(serving, log)
 	err = w.Serve(serving)
 	if err == nil {

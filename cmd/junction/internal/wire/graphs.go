@@ -58,7 +58,7 @@ func (g *Graphs) Of(ctx context.Context, t state.Thread) (*graph.Graph, error) {
 	g.mu.Lock()
 	known := g.by[key]
 	g.mu.Unlock()
-	if known != nil && t.Definition != "" {
+	if known != nil {
 		return known, nil
 	}
 	wf, err := Workflow(ctx, g.app.Store, t)
