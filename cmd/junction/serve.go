@@ -22,7 +22,7 @@ import (
 
 type serveCmd struct {
 	Threads int           `default:"64" help:"Threads run at once."`
-	Lease   time.Duration `default:"10s" help:"Time to live of a thread's lease: how long after a worker's death its threads are taken over."`
+	Lease   time.Duration `default:"10s" help:"Time to live of a thread's lease: how long after a worker's death others may take its threads over."`
 	Grace   time.Duration `default:"30s" help:"How long threads may go on after SIGTERM before they are handed back."`
 	Name    string        `placeholder:"NAME" help:"Name of this worker in leases and logs. Default: host, process id and a random part."`
 	Store   string        `placeholder:"ADDRESS" env:"JUNCTION_STORE" help:"Store that the workers share, redis://HOST:PORT and its other forms. Default: what the servers file says."`

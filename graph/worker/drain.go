@@ -21,7 +21,7 @@ type CutError struct {
 }
 
 func (e *CutError) Error() string {
-	s := fmt.Sprintf("%d threads did not stop within the grace and were cut (%s); other workers run them again from their last stored writes",
+	s := fmt.Sprintf("%d threads did not stop within the grace and were cut (%s); other workers go on from what is stored, and a call that may have taken effect is asked about",
 		len(e.Cut), list(e.Cut))
 	if len(e.Stuck) > 0 {
 		s += fmt.Sprintf("; %d have not returned even so (%s): their leases run out", len(e.Stuck), list(e.Stuck))
