@@ -27,9 +27,10 @@ type Queue interface {
 	// that is there already is moved, whoever claimed it. One that is due at
 	// once wakes a worker that waits.
 	Enqueue(ctx context.Context, thread string, after time.Duration) error
-	// Claim hands out up to n threads that are due, those that have waited
-	// longest first, each for a turn. next is how long until another entry is
-	// due, 0 when some are due that n left out, and negative when there is none.
+	// Claim hands out up to n threads, each for a turn: first those whose turn is
+	// over, which somebody began and did not end, however many wait; then those
+	// that have been due longest. next is how long until another entry is due, 0
+	// when some are that n left out, and negative when there is none.
 	Claim(ctx context.Context, n int, turn time.Duration) (claims []Claim, next time.Duration, err error)
 	// Extend lengthens turns that are not over, counted from now, in one
 	// operation. Those that were moved since are missing in what it returns.

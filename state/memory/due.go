@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"sync"
+	"time"
 
 	"junction/state"
 )
@@ -15,7 +16,8 @@ const mostBells = 1024
 type queue struct {
 	mu      sync.Mutex
 	entries map[string]*queued
-	order   byDue
+	due     byDue         // without a claim
+	turns   byDue         // claimed; those over are handed out before what is due
 	moves   int64         // order of entries that are due at the same time
 	bell    chan struct{} // one element wakes one worker
 }
@@ -24,10 +26,10 @@ type queue struct {
 type queued struct {
 	thread string
 	due    int64
-	move   int64
+	move   int64 // 0: it is in no heap yet
 	turn   int64 // Until of the claim that stands, 0 when none does
 	last   int64 // Until of the newest claim there was: none is given out twice
-	at     int   // in the heap
+	at     int   // in its heap
 }
 
 // byDue is a heap: what is due first, then what was moved first.
@@ -67,22 +69,69 @@ func (q *queue) clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	clear(q.entries)
-	q.order = nil
+	q.due, q.turns = nil, nil
 	q.hush()
 }
 
-// move gives an entry another time.
-func (q *queue) move(e *queued, due int64) {
-	q.moves++
-	e.due, e.move = due, q.moves
-	heap.Fix(&q.order, e.at)
+// put makes an entry due at a time, without a claim.
+func (q *queue) put(e *queued, due int64) {
+	q.leave(e)
+	e.turn = 0
+	q.enter(e, due)
 }
 
 // give hands out an entry for a turn.
 func (q *queue) give(e *queued, until int64) {
+	q.leave(e)
 	e.turn = max(until, e.last+1)
 	e.last = e.turn
-	q.move(e, e.turn)
+	q.enter(e, e.turn)
+}
+
+// enter adds an entry that is in neither heap.
+func (q *queue) enter(e *queued, due int64) {
+	q.moves++
+	e.due, e.move = due, q.moves
+	heap.Push(q.heapOf(e), e)
+}
+
+// leave removes an entry from the heap it is in, if any.
+func (q *queue) leave(e *queued) {
+	if e.move != 0 {
+		heap.Remove(q.heapOf(e), e.at)
+	}
+}
+
+func (q *queue) heapOf(e *queued) *byDue {
+	if e.turn != 0 {
+		return &q.turns
+	}
+	return &q.due
+}
+
+// next returns the entry to hand out at a time, nil when none is due.
+func (q *queue) next(now int64) *queued {
+	for _, entries := range []byDue{q.turns, q.due} {
+		if len(entries) > 0 && entries[0].due <= now {
+			return entries[0]
+		}
+	}
+	return nil
+}
+
+// until is how long until an entry is due: 0 when one is, negative when there is
+// none.
+func (q *queue) until(now int64) time.Duration {
+	first := int64(-1)
+	for _, entries := range []byDue{q.turns, q.due} {
+		if len(entries) > 0 && (first < 0 || entries[0].due < first) {
+			first = entries[0].due
+		}
+	}
+	if first < 0 {
+		return -1
+	}
+	return time.Duration(max(first-now, 0)) * time.Microsecond
 }
 
 // claimed returns the entry a claim stands for, nil when it was moved since.

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -26,12 +25,10 @@ func (s *Store) Enqueue(ctx context.Context, thread string, after time.Duration)
 	due := s.now().Add(max(after, 0)).UnixMicro()
 	e := q.entries[thread]
 	if e == nil {
-		e = &queued{thread: thread, due: due}
+		e = &queued{thread: thread}
 		q.entries[thread] = e
-		heap.Push(&q.order, e)
 	}
-	e.turn = 0
-	q.move(e, due)
+	q.put(e, due)
 	if after <= 0 {
 		q.ring()
 	}
@@ -51,18 +48,15 @@ func (s *Store) Claim(ctx context.Context, n int, turn time.Duration) (claims []
 	defer q.mu.Unlock()
 	now := s.now()
 	at := now.UnixMicro()
-	for len(claims) < n && len(q.order) > 0 && q.order[0].due <= at {
-		e := q.order[0]
+	for len(claims) < n {
+		e := q.next(at)
+		if e == nil {
+			break
+		}
 		q.give(e, now.Add(turn).UnixMicro())
 		claims = append(claims, state.Claim{Thread: e.thread, Until: e.turn})
 	}
-	switch {
-	case len(q.order) == 0:
-		next = -1
-	case q.order[0].due > at:
-		next = time.Duration(q.order[0].due-at) * time.Microsecond
-	}
-	if next != 0 {
+	if next = q.until(at); next != 0 {
 		q.hush()
 	}
 	return claims, next, nil
@@ -109,7 +103,7 @@ func (s *Store) Done(ctx context.Context, c state.Claim) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e := q.claimed(c); e != nil {
-		heap.Remove(&q.order, e.at)
+		q.leave(e)
 		delete(q.entries, c.Thread)
 	}
 	return nil
@@ -127,8 +121,7 @@ func (s *Store) Defer(ctx context.Context, c state.Claim, after time.Duration) e
 	if e == nil {
 		return nil
 	}
-	e.turn = 0
-	q.move(e, s.now().Add(max(after, 0)).UnixMicro())
+	q.put(e, s.now().Add(max(after, 0)).UnixMicro())
 	if after <= 0 {
 		q.ring()
 	}
@@ -165,10 +158,10 @@ func (s *Store) QueueLen(ctx context.Context) (due, later int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := s.now().UnixMicro()
-	for _, e := range q.order {
+	for _, e := range q.entries {
 		if e.due <= now {
 			due++
 		}
 	}
-	return due, len(q.order) - due, nil
+	return due, len(q.entries) - due, nil
 }

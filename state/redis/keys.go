@@ -40,7 +40,10 @@ const (
 )
 
 func (s *Store) indexKey() string { return s.prefix + ":threads" }
+func (s *Store) dueKey() string   { return s.prefix + ":{queue}:due" }
+func (s *Store) bellKey() string  { return s.prefix + ":{queue}:bell" }
+func (s *Store) turnsKey() string { return s.prefix + ":{queue}:turns" }
 func (s *Store) queueKeys() []string {
-	return []string{s.prefix + ":{queue}:due", s.prefix + ":{queue}:bell"}
+	return []string{s.dueKey(), s.bellKey(), s.turnsKey()}
 }
 func (s *Store) cancelChannel() string { return s.prefix + ":cancel" }

@@ -15,10 +15,10 @@ import (
 
 var _ state.Queue = (*Store)(nil)
 
-// The queue is one sorted set, whose scores are when an entry is due, in µs of
-// the server. A claim moves its entry to the end of the turn, and that score
-// identifies the claim: who acts on one compares it first. So nothing marks an
-// entry as claimed that a crash could leave behind.
+// The queue is two sorted sets, with scores in µs of the server: what is due, by
+// when, and what somebody was given, by the end of the turn. That score identifies
+// the claim: who acts on one compares it first. A turn that is over is handed out
+// before anything that is due, so a thread whose worker died waits for no backlog.
 var (
 	enqueueScript = load("queue_enqueue.lua", false)
 	claimScript   = load("queue_claim.lua", false)
@@ -72,7 +72,7 @@ func (s *Store) Extend(ctx context.Context, claims []state.Claim, turn time.Dura
 		args = append(args, c.Thread, c.Until)
 	}
 	const what = "extend turns"
-	reply, _, err := s.eval(ctx, what, extendScript, []string{s.queueKeys()[0], s.replyKey()}, args...)
+	reply, _, err := s.eval(ctx, what, extendScript, []string{s.turnsKey(), s.replyKey()}, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Store) Extend(ctx context.Context, claims []state.Claim, turn time.Dura
 
 // Done implements [state.Queue].
 func (s *Store) Done(ctx context.Context, c state.Claim) error {
-	_, _, err := s.eval(ctx, "take thread "+c.Thread+" out of the queue", doneScript, s.queueKeys()[:1], c.Thread, c.Until)
+	_, _, err := s.eval(ctx, "take thread "+c.Thread+" out of the queue", doneScript, []string{s.turnsKey()}, c.Thread, c.Until)
 	return err
 }
 
@@ -98,7 +98,7 @@ func (s *Store) Defer(ctx context.Context, c state.Claim, after time.Duration) e
 // QueueLen implements [state.Queue].
 func (s *Store) QueueLen(ctx context.Context) (due, later int, err error) {
 	const what = "count queued threads"
-	reply, _, err := s.eval(ctx, what, lenScript, s.queueKeys()[:1])
+	reply, _, err := s.eval(ctx, what, lenScript, []string{s.dueKey(), s.turnsKey()})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -196,7 +196,7 @@ func (s *Store) WaitQueued(ctx context.Context, most time.Duration) error {
 // blockFor waits for the bell, once. While Redis is away it tries again until
 // most has passed, as if nothing had been enqueued.
 func (s *Store) blockFor(ctx context.Context, left, most time.Duration) (woken bool, err error) {
-	bell := s.queueKeys()[1]
+	bell := s.bellKey()
 	seconds := strconv.FormatFloat(max(left, time.Millisecond).Seconds(), 'f', 3, 64) // 0 is for ever
 	err = s.tryWhile(ctx, "wait for queued threads", most, retryable, func(ctx context.Context, _ int) error {
 		ctx, land := s.fly(ctx, left+grace) // not longer, whatever a try may take
@@ -221,7 +221,7 @@ func (s *Store) passOn(ctx context.Context) {
 		defer s.tries.end()
 		ctx, land := s.fly(context.WithoutCancel(ctx), s.o.Timeout)
 		defer land()
-		bell := s.queueKeys()[1]
+		bell := s.bellKey()
 		_, err := s.client.TxPipelined(ctx, func(p goredis.Pipeliner) error {
 			p.LPush(ctx, bell, "1")
 			p.PExpire(ctx, bell, bellLife)

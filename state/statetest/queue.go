@@ -20,6 +20,8 @@ func RunQueue(t *testing.T, open func(t *testing.T) state.Queue) {
 		{"an empty queue hands out nothing", queueEmpty},
 		{"those that waited longest come first", queueOrder},
 		{"a claimed thread comes up again when its turn is over", queueTurns},
+		{"a turn that is over goes before those that wait", queueTurnsFirst},
+		{"what was moved waits like the others", queueMovedWaits},
 		{"a thread due later is not handed out", queueLater},
 		{"a thread is in the queue once", queueOnce},
 		{"what was asked for again stays", queueMoved},
@@ -120,6 +122,44 @@ func queueTurns(t *testing.T, q state.Queue) {
 	wantLen(t, q, 0, 1) // the first worker's turn counts no more
 	must(t, q.Done(t.Context(), second[0]))
 	wantLen(t, q, 0, 0)
+}
+
+// A thread somebody began, and died over, waits for no backlog, however old.
+func queueTurnsFirst(t *testing.T, q state.Queue) {
+	enqueue(t, q, 0, "begun", "kept")
+	first, _ := claim(t, q, 1, short, "begun")
+	kept, _ := claim(t, q, 1, long, "kept")
+	enqueue(t, q, 0, "a", "b", "c")
+	eventually(t, "the turn is over", func() bool {
+		due, _, err := q.QueueLen(t.Context())
+		must(t, err)
+		return due == 4
+	})
+	if _, next := claim(t, q, 0, long); next != 0 {
+		t.Errorf("next is %v with a turn that is over, want 0", next)
+	}
+	second, next := claim(t, q, 2, long, "begun", "a")
+	if next != 0 {
+		t.Errorf("next is %v with threads that wait, want 0", next)
+	}
+	if second[0].Until <= first[0].Until {
+		t.Errorf("claimed %+v after %+v", second[0], first[0])
+	}
+	claim(t, q, 9, long, "b", "c")
+	must(t, q.Done(t.Context(), kept[0]))
+	wantLen(t, q, 0, 4)
+}
+
+func queueMovedWaits(t *testing.T, q state.Queue) {
+	enqueue(t, q, 0, "deferred", "again")
+	claims, _ := claim(t, q, 2, short, "deferred", "again")
+	enqueue(t, q, 0, "first")
+	must(t, q.Defer(t.Context(), claims[0], 0))
+	enqueue(t, q, 0, "again")
+	if _, next := claim(t, q, 9, long, "first", "deferred", "again"); next <= short {
+		t.Errorf("next is %v: a turn that nobody has is still counted", next)
+	}
+	wantLen(t, q, 0, 3)
 }
 
 func queueLater(t *testing.T, q state.Queue) {
