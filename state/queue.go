@@ -27,8 +27,8 @@ type Queue interface {
 	// that is there already is moved, whoever claimed it. One that is due at
 	// once wakes a worker that waits.
 	Enqueue(ctx context.Context, thread string, after time.Duration) error
-	// Claim hands out up to n threads, each for a turn: first those whose turn is
-	// over, which somebody began and did not end, however many wait; then those
+	// Claim hands out up to n threads, each for a turn: first those that some worker
+	// was given before and that are due again, however many others wait; then those
 	// that have been due longest. next is how long until another entry is due, 0
 	// when some are that n left out, and negative when there is none.
 	Claim(ctx context.Context, n int, turn time.Duration) (claims []Claim, next time.Duration, err error)
@@ -38,8 +38,9 @@ type Queue interface {
 	// Done takes a thread out of the queue, unless it was moved since: then it
 	// was asked for again and stays.
 	Done(ctx context.Context, c Claim) error
-	// Defer makes a claimed thread due again after a time, unless it was moved. One
-	// that is due at once wakes a worker that waits.
+	// Defer makes a claimed thread due again after a time, unless it was moved: it
+	// then goes before those that nobody has begun. One that is due at once wakes a
+	// worker that waits.
 	Defer(ctx context.Context, c Claim, after time.Duration) error
 	// WaitQueued returns once a thread may be due: one was enqueued, or most has
 	// passed. Of several that wait, one is woken for each.

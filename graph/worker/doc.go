@@ -33,8 +33,8 @@
 //
 // Turn and lease have the same length, and both are extended every third of it,
 // so a dead worker's thread is due, and its lease free, one length after its death
-// at most. It goes before every thread that waits for its first turn, so only a
-// worker with room for one more is waited for.
+// at most. It goes before every thread that waits for its first turn, also when it was
+// put off meanwhile, so only a worker with room for one more is waited for.
 //
 // # Orderings
 //

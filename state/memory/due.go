@@ -16,8 +16,8 @@ const mostBells = 1024
 type queue struct {
 	mu      sync.Mutex
 	entries map[string]*queued
-	due     byDue         // without a claim
-	turns   byDue         // claimed; those over are handed out before what is due
+	fresh   byDue         // given to nobody since they were enqueued
+	begun   byDue         // handed out before: they go first when they are due
 	moves   int64         // order of entries that are due at the same time
 	bell    chan struct{} // one element wakes one worker
 }
@@ -25,6 +25,7 @@ type queue struct {
 // queued is an entry of the queue; times in Unix µs.
 type queued struct {
 	thread string
+	begun  bool // a worker was given it
 	due    int64
 	move   int64 // 0: it is in no heap yet
 	turn   int64 // Until of the claim that stands, 0 when none does
@@ -69,21 +70,21 @@ func (q *queue) clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	clear(q.entries)
-	q.due, q.turns = nil, nil
+	q.fresh, q.begun = nil, nil
 	q.hush()
 }
 
 // put makes an entry due at a time, without a claim.
-func (q *queue) put(e *queued, due int64) {
+func (q *queue) put(e *queued, due int64, begun bool) {
 	q.leave(e)
-	e.turn = 0
+	e.turn, e.begun = 0, begun
 	q.enter(e, due)
 }
 
 // give hands out an entry for a turn.
 func (q *queue) give(e *queued, until int64) {
 	q.leave(e)
-	e.turn = max(until, e.last+1)
+	e.turn, e.begun = max(until, e.last+1), true
 	e.last = e.turn
 	q.enter(e, e.turn)
 }
@@ -103,15 +104,15 @@ func (q *queue) leave(e *queued) {
 }
 
 func (q *queue) heapOf(e *queued) *byDue {
-	if e.turn != 0 {
-		return &q.turns
+	if e.begun {
+		return &q.begun
 	}
-	return &q.due
+	return &q.fresh
 }
 
 // next returns the entry to hand out at a time, nil when none is due.
 func (q *queue) next(now int64) *queued {
-	for _, entries := range []byDue{q.turns, q.due} {
+	for _, entries := range []byDue{q.begun, q.fresh} {
 		if len(entries) > 0 && entries[0].due <= now {
 			return entries[0]
 		}
@@ -123,7 +124,7 @@ func (q *queue) next(now int64) *queued {
 // none.
 func (q *queue) until(now int64) time.Duration {
 	first := int64(-1)
-	for _, entries := range []byDue{q.turns, q.due} {
+	for _, entries := range []byDue{q.begun, q.fresh} {
 		if len(entries) > 0 && (first < 0 || entries[0].due < first) {
 			first = entries[0].due
 		}

@@ -28,7 +28,7 @@ func (s *Store) Enqueue(ctx context.Context, thread string, after time.Duration)
 		e = &queued{thread: thread}
 		q.entries[thread] = e
 	}
-	q.put(e, due)
+	q.put(e, due, false)
 	if after <= 0 {
 		q.ring()
 	}
@@ -121,7 +121,7 @@ func (s *Store) Defer(ctx context.Context, c state.Claim, after time.Duration) e
 	if e == nil {
 		return nil
 	}
-	q.put(e, s.now().Add(max(after, 0)).UnixMicro())
+	q.put(e, s.now().Add(max(after, 0)).UnixMicro(), true)
 	if after <= 0 {
 		q.ring()
 	}

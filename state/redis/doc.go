@@ -43,8 +43,8 @@
 //	T:s  hash    session id → session: 500 bytes each
 //
 //	P:threads    sorted set of thread ids by creation, µs, 135 bytes each; an entry comes before its thread and goes after it
-//	P:{queue}:due    sorted set of queued thread ids by the time they are due, µs
-//	P:{queue}:turns  sorted set of the thread ids that workers were given, by the end of their turn, µs
+//	P:{queue}:due    sorted set of queued thread ids that nobody has begun, by the time they are due, µs
+//	P:{queue}:begun  sorted set of the thread ids that workers were given, by the end of their turn or pause, µs
 //	P:{queue}:bell  list that idle workers block on: one element wakes one worker
 //	P:{queue}:reply:N  list, a reply that one call gets again when it was lost; for less than a minute by default
 //	P:cancel     publish/subscribe channel: ids of threads that were asked to stop

@@ -42,8 +42,8 @@ const (
 func (s *Store) indexKey() string { return s.prefix + ":threads" }
 func (s *Store) dueKey() string   { return s.prefix + ":{queue}:due" }
 func (s *Store) bellKey() string  { return s.prefix + ":{queue}:bell" }
-func (s *Store) turnsKey() string { return s.prefix + ":{queue}:turns" }
+func (s *Store) begunKey() string { return s.prefix + ":{queue}:begun" }
 func (s *Store) queueKeys() []string {
-	return []string{s.dueKey(), s.bellKey(), s.turnsKey()}
+	return []string{s.dueKey(), s.bellKey(), s.begunKey()}
 }
 func (s *Store) cancelChannel() string { return s.prefix + ":cancel" }

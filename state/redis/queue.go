@@ -15,10 +15,11 @@ import (
 
 var _ state.Queue = (*Store)(nil)
 
-// The queue is two sorted sets, with scores in µs of the server: what is due, by
-// when, and what somebody was given, by the end of the turn. That score identifies
-// the claim: who acts on one compares it first. A turn that is over is handed out
-// before anything that is due, so a thread whose worker died waits for no backlog.
+// The queue is two sorted sets, with scores in µs of the server: what nobody has
+// begun, by the time it is due, and what some worker was given, by the end of its
+// turn or of its pause. That score identifies the claim: who acts on one compares it
+// first. What was begun is handed out before anything else, so a thread whose worker
+// died waits for no backlog.
 var (
 	enqueueScript = load("queue_enqueue.lua", false)
 	claimScript   = load("queue_claim.lua", false)
@@ -72,7 +73,7 @@ func (s *Store) Extend(ctx context.Context, claims []state.Claim, turn time.Dura
 		args = append(args, c.Thread, c.Until)
 	}
 	const what = "extend turns"
-	reply, _, err := s.eval(ctx, what, extendScript, []string{s.turnsKey(), s.replyKey()}, args...)
+	reply, _, err := s.eval(ctx, what, extendScript, []string{s.begunKey(), s.replyKey()}, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,20 +86,20 @@ func (s *Store) Extend(ctx context.Context, claims []state.Claim, turn time.Dura
 
 // Done implements [state.Queue].
 func (s *Store) Done(ctx context.Context, c state.Claim) error {
-	_, _, err := s.eval(ctx, "take thread "+c.Thread+" out of the queue", doneScript, []string{s.turnsKey()}, c.Thread, c.Until)
+	_, _, err := s.eval(ctx, "take thread "+c.Thread+" out of the queue", doneScript, []string{s.begunKey()}, c.Thread, c.Until)
 	return err
 }
 
 // Defer implements [state.Queue].
 func (s *Store) Defer(ctx context.Context, c state.Claim, after time.Duration) error {
-	_, _, err := s.eval(ctx, "defer thread "+c.Thread, deferScript, s.queueKeys(), c.Thread, c.Until, micros(max(after, 0)))
+	_, _, err := s.eval(ctx, "defer thread "+c.Thread, deferScript, []string{s.begunKey(), s.bellKey()}, c.Thread, c.Until, micros(max(after, 0)))
 	return err
 }
 
 // QueueLen implements [state.Queue].
 func (s *Store) QueueLen(ctx context.Context) (due, later int, err error) {
 	const what = "count queued threads"
-	reply, _, err := s.eval(ctx, what, lenScript, []string{s.dueKey(), s.turnsKey()})
+	reply, _, err := s.eval(ctx, what, lenScript, []string{s.dueKey(), s.begunKey()})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -21,7 +21,7 @@ func RunQueue(t *testing.T, open func(t *testing.T) state.Queue) {
 		{"those that waited longest come first", queueOrder},
 		{"a claimed thread comes up again when its turn is over", queueTurns},
 		{"a turn that is over goes before those that wait", queueTurnsFirst},
-		{"what was moved waits like the others", queueMovedWaits},
+		{"what was deferred goes before what nobody began", queueDeferredFirst},
 		{"a thread due later is not handed out", queueLater},
 		{"a thread is in the queue once", queueOnce},
 		{"what was asked for again stays", queueMoved},
@@ -150,13 +150,13 @@ func queueTurnsFirst(t *testing.T, q state.Queue) {
 	wantLen(t, q, 0, 4)
 }
 
-func queueMovedWaits(t *testing.T, q state.Queue) {
+func queueDeferredFirst(t *testing.T, q state.Queue) {
 	enqueue(t, q, 0, "deferred", "again")
 	claims, _ := claim(t, q, 2, short, "deferred", "again")
 	enqueue(t, q, 0, "first")
 	must(t, q.Defer(t.Context(), claims[0], 0))
 	enqueue(t, q, 0, "again")
-	if _, next := claim(t, q, 9, long, "first", "deferred", "again"); next <= short {
+	if _, next := claim(t, q, 9, long, "deferred", "first", "again"); next <= short {
 		t.Errorf("next is %v: a turn that nobody has is still counted", next)
 	}
 	wantLen(t, q, 0, 3)

@@ -1,7 +1,8 @@
--- Hands out threads, each for a turn: first those whose turn is over, which
--- somebody began, then those due longest. The end of a turn is one it did not have
--- before. An entry is in turns before it leaves due: none is ever in neither.
--- KEYS   due, bell, turns, reply
+-- Hands out threads, each for a turn: first those that somebody began
+-- and whose turn is over, then those due longest. The end of a turn is one it did
+-- not have before. An entry is among the begun before it leaves due: none is ever
+-- in neither.
+-- KEYS   due, bell, begun, reply
 -- ARGV   how many at most; the turn, µs; µs for which the reply is kept
 -- Reply  µs until an entry is due (0: some are, -1: there is none), then
 --        thread and end of its turn, Unix µs, of each

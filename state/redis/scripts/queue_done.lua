@@ -1,5 +1,5 @@
 -- Takes a thread out of the queue, if its turn is still the one given.
--- KEYS   turns
+-- KEYS   begun
 -- ARGV   thread; end of its turn, Unix µs
 -- Reply  how many were taken out
 -- Twice  the second time there is nothing left to take out.

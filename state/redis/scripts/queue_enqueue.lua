@@ -1,5 +1,5 @@
 -- Makes a thread due. An entry that is there is moved: its claim no longer holds.
--- KEYS   due, bell, turns
+-- KEYS   due, bell, begun
 -- ARGV   thread; µs from now
 -- Reply  when it is due, Unix µs
 -- Twice  it is moved once more, by the time in between, and rings once more: a

@@ -1,5 +1,5 @@
 -- Lengthens turns that are not over, counted from now.
--- KEYS   turns, reply
+-- KEYS   begun, reply
 -- ARGV   the turn, µs; µs for which the reply is kept; then thread and end of its
 --        turn of each
 -- Reply  "" then thread and new end of its turn, Unix µs, of those that still held

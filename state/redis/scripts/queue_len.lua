@@ -1,5 +1,5 @@
 -- Counts.
--- KEYS   due, turns
+-- KEYS   due, begun
 -- ARGV   -
 -- Reply  how many are due now, those whose turn is over among them; how many are
 --        in a turn or due later
