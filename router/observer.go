@@ -17,6 +17,16 @@ type Observer interface {
 	OnProgress(HopInfo, AttemptInfo, Progress)
 }
 
+// ServerObserver is an [Observer] that is told of servers as well. Its methods must
+// not block.
+type ServerObserver interface {
+	// OnDrift is called when a server's capability document changed; sameVersion:
+	// without another version being told, which nobody expects.
+	OnDrift(server string, sameVersion bool)
+	// OnHeldBack is called when a tool is not offered since it is not as approved.
+	OnHeldBack(server, tool string)
+}
+
 // HopInfo says which hop something happened to.
 type HopInfo struct {
 	Thread, Node, Task string // empty outside of a graph

@@ -21,6 +21,7 @@ type Server struct {
 	MaxConcurrent int           // 0: undeclared
 	Depth         string
 	Trusted       bool    // its own effect hints count
+	Approval      string  // "": tools may change; "pinned": one that is not as approved is not called
 	Weight        float64 // of the registry; 0: 1
 	Source        string  // "file", "consul"
 }
@@ -36,7 +37,28 @@ type Dial struct {
 	// ServerName, where the URL is https, is the name that the server's
 	// certificate must be valid for; "": the URL's host.
 	ServerName string
-	CAFile     string // PEM; who may sign that certificate; "": the system's authorities
+	CAFile     string       // PEM; who may sign that certificate; "": the system's authorities
+	Auth       []Credential // tried in this order against what the server takes; empty: what Headers say
+}
+
+// Credential is one way to show the server who we are. It is sent to the origin of
+// the URL only, and nothing of it is printed.
+type Credential struct {
+	Scheme string // "bearer", "api-key", "mcp-jwt" or "oauth"; compared without case
+	Header string // that carries it; "": Authorization, or X-API-Key for api-key
+	Token  string // of bearer, api-key and mcp-jwt, where it is fixed; else …
+	File   string // … the file that holds it, read anew when it changed (a mounted secret)
+	OAuth  *OAuthClient
+}
+
+// OAuthClient obtains tokens by the client credentials grant (RFC 6749, 4.4) for
+// the protected resource that the server's URL is (RFC 8707, RFC 9728).
+type OAuthClient struct {
+	Issuer       string // authorization server; "": the one the server's metadata names
+	ClientID     string
+	ClientSecret string // one of the two
+	KeyFile      string // PEM of a private key: private_key_jwt (RFC 7523)
+	Scopes       []string
 }
 
 // Endpoint is the server's address for people and records, without credentials.
@@ -52,6 +74,7 @@ type Offer struct {
 	Ledger     Ledger
 	With       *expr.Template // capability's arguments → the tool's; nil: passed through. Names: with
 	Result     *expr.Template // the tool's answer → the capability's; nil: structured content, else {text}. Names: result
+	Verify     string         // conditional, unsafe: the safe tool that says whether a call took effect; "": none
 	Probe      any            // minimal arguments of the health check; nil: none
 }
 
@@ -123,6 +146,24 @@ type ToolCall struct {
 	Meta      map[string]any                                // added to _meta, for example the idempotency key
 	Idle, Max time.Duration                                 // reset by progress · never reset; queueing included
 	Progress  func(progress, total float64, message string) // nil: not asked for; must not block
+	// OnTask is told of the task that the server made of the call, before it is
+	// waited for; its error ends the wait, and the task goes on. nil: no server is
+	// told that it may make a task of the call, and a task is MCP_OUTPUT_INVALID.
+	OnTask func(context.Context, state.RemoteTask) error
+	// Attach is the task of an earlier call of the same tool at the same server:
+	// nothing is called, its end is waited for. A task that the server does not know
+	// any more is MCP_SERVER_ERROR with an unknown execution.
+	Attach *state.RemoteTask
+	// MayAsk says that somebody can answer what the server asks for in the middle of
+	// the call: a server of the stateless protocol is told so, and its question is
+	// the result (ToolResult.Input).
+	MayAsk bool
+	// Input are the answers to what the server asked for in an earlier round.
+	Input *InputAnswers
+	// Ask answers an elicitation of the earlier protocol, whose call stays open
+	// meanwhile: its idle clock stands still, its maximum does not. ctx ends with the
+	// call. nil: elicitations are declined.
+	Ask func(ctx context.Context, q Question) (QuestionAnswer, error)
 	// Session is the handle (Description.Session.ID) of the session that the call
 	// must be part of; where it has ended nothing is sent, and the call fails with
 	// MCP_SESSION_EXPIRED. "": any, and one that was lost is made anew.
@@ -136,6 +177,29 @@ type ToolResult struct {
 	Content    []any  // the content blocks as values
 	IsError    bool
 	Duration   time.Duration // the server's own, where it said so; else 0
+	// Input is what the server asks for before it goes on; non-nil: there is no
+	// result yet, and the other fields are empty but Duration.
+	Input *state.Input
+}
+
+// InputAnswers continue a call that its server interrupted with questions.
+type InputAnswers struct {
+	Responses map[string]json.RawMessage // by the server's key: the result of what it requested
+	State     *string                    // of the [state.Input], as it was
+}
+
+// Question is an elicitation: what a server asks a person (MCP's form mode, or a
+// URL to be opened).
+type Question struct {
+	Message string
+	Schema  json.RawMessage // of the answer's content; nil: none asked for
+	URL     string          // to be opened by the person; "": form mode
+}
+
+// QuestionAnswer is what a person did with a [Question].
+type QuestionAnswer struct {
+	Action  string          // "accept", "decline" or "cancel"
+	Content json.RawMessage // of an accepted form
 }
 
 // Caller speaks to servers. It connects a server once and shares the

@@ -91,7 +91,29 @@ func (i Interrupt) Clone() Interrupt {
 func (r Record) Clone() Record {
 	r.Decision = slices.Clone(r.Decision)
 	r.Result = slices.Clone(r.Result)
+	if r.Remote != nil {
+		remote := *r.Remote
+		r.Remote = &remote
+	}
+	if r.Input != nil {
+		r.Input = r.Input.clone()
+	}
 	return r
+}
+
+func (i *Input) clone() *Input {
+	c := Input{State: i.State}
+	if i.State != nil {
+		text := *i.State
+		c.State = &text
+	}
+	if i.Requests != nil {
+		c.Requests = make(map[string]json.RawMessage, len(i.Requests))
+		for key, request := range i.Requests {
+			c.Requests[key] = slices.Clone(request)
+		}
+	}
+	return &c
 }
 
 // CloneItems copies the items of a log; the slice that comes back is never nil.

@@ -27,6 +27,7 @@ const (
 	CallError     CallStatus = "error"     // one of the codes
 	CallRejected  CallStatus = "rejected"  // not sent: no candidate, saturated, budget
 	CallCancelled CallStatus = "cancelled" // we cancelled
+	CallWaiting   CallStatus = "waiting"   // the server asked for input; the hop goes on with the answers
 )
 
 // Execution says whether a failed attempt took effect.
@@ -67,12 +68,15 @@ type Record struct {
 	Execution  Execution       `json:"execution,omitempty"` // of a failure
 	Code       string          `json:"code,omitempty"`
 	Message    string          `json:"message,omitempty"`
-	IsError    bool            `json:"is_error,omitempty"` // the tool's own error
-	Started    time.Time       `json:"started"`            // store's clock where the store stamps it, else the worker's
-	Duration   time.Duration   `json:"duration,omitempty"` // ns
-	Decision   json.RawMessage `json:"decision,omitempty"` // the routing decision (router.Decision)
-	Result     json.RawMessage `json:"result,omitempty"`   // a final result, until the superstep commits
-	Final      bool            `json:"final,omitempty"`    // the hop's round ended with this record
+	IsError    bool            `json:"is_error,omitempty"`    // the tool's own error
+	Started    time.Time       `json:"started"`               // store's clock where the store stamps it, else the worker's
+	Duration   time.Duration   `json:"duration,omitempty"`    // ns
+	ServerTook time.Duration   `json:"server_took,omitempty"` // ns the server says it worked; 0: it did not say
+	Remote     *RemoteTask     `json:"remote,omitempty"`      // the task that the server made of the call
+	Input      *Input          `json:"input,omitempty"`       // what a waiting attempt's server asked for
+	Decision   json.RawMessage `json:"decision,omitempty"`    // the routing decision (router.Decision)
+	Result     json.RawMessage `json:"result,omitempty"`      // a final result, until the superstep commits
+	Final      bool            `json:"final,omitempty"`       // the hop's round ended with this record
 }
 
 // RecordFilter selects call records; zero values select all.
