@@ -25,6 +25,6 @@ func TestSoakThroughput(t *testing.T) {
 
 // TestSoakCluster is the fleet on a cluster of three masters.
 func TestSoakCluster(t *testing.T) {
-	f := newFleet(t, redistest.StartCluster(t).Address(), 500*time.Millisecond, 3*time.Second, 16)
+	f := newFleet(t, redistest.StartCluster(t).Address(), 500*time.Millisecond, 5*time.Second, 16)
 	f.disturb(t, 200, 5*time.Second, 10*time.Minute, f.lease*3/2)
 }
