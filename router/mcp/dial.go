@@ -100,6 +100,9 @@ func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *rout
 		_, err := client.Initialize(ctx, protocol.InitializeRequest{Params: protocol.InitializeParams{
 			ClientInfo: protocol.Implementation{Name: o.ClientName, Version: o.ClientVersion},
 		}})
+		if err != nil && l.opening().askAgain() {
+			continue
+		}
 		if err != nil {
 			return nil, handshakeError(err)
 		}

@@ -52,6 +52,13 @@ func TestTheEraIsFoundByWhatTheServerSaysNotByItsAnswering(t *testing.T) {
 	plain := func(code int) func(http.ResponseWriter, string) {
 		return func(w http.ResponseWriter, _ string) { http.Error(w, "no", code) }
 	}
+	once := func(first, then func(http.ResponseWriter, string)) func(http.ResponseWriter, string) {
+		return func(w http.ResponseWriter, id string) {
+			now := first
+			first = then
+			now(w, id)
+		}
+	}
 	for name, tc := range map[string]struct {
 		discover func(http.ResponseWriter, string)
 		protocol string // "": refused
@@ -63,6 +70,9 @@ func TestTheEraIsFoundByWhatTheServerSaysNotByItsAnswering(t *testing.T) {
 		"answers without a list":                 {discover: discover(``), protocol: "2025-11-25", earlier: 1},
 		"unsupported, with an earlier in common": {discover: unsupported(`"2025-11-25"`), protocol: "2025-11-25", earlier: 1},
 		"unsupported, with nothing in common":    {discover: unsupported(`"2031-01-01"`), code: router.VersionUnsupported},
+		"unsupported, though it lists it":        {discover: unsupported(`"2026-07-28"`), code: router.VersionUnsupported},
+		"unsupported, lists it and an earlier":   {discover: unsupported(`"2026-07-28","2025-11-25"`), protocol: "2025-11-25", earlier: 1},
+		"unsupported only the first time":        {discover: once(unsupported(`"2026-07-28"`), discover(`"2026-07-28"`)), protocol: "2026-07-28"},
 		"a bare 404":                             {discover: plain(404), protocol: "2025-11-25", earlier: 1},
 		"a bare 400":                             {discover: plain(400), protocol: "2025-11-25", earlier: 1},
 		"401, which no handshake cures":          {discover: plain(401), code: router.AuthRequired},

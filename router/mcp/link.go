@@ -36,6 +36,8 @@ type opening struct {
 	discover json.RawMessage
 	initial  json.RawMessage // of initialize
 	verdict  *router.CallError
+	disputed bool // the server refused a version that it lists as supported
+	again    bool // … and is to be asked once more
 }
 
 // admit returns why a request must not be sent, if it must not.
@@ -76,19 +78,38 @@ func (o *opening) discovered(resp *transport.JSONRPCResponse, e *router.CallErro
 		}
 	case resp.Error != nil:
 		o.answered = true
-		// A server that knows the error for unsupported versions is of the
-		// later era: the handshake of the earlier one is tried only when the
-		// server lists a version of it.
 		if resp.Error.Code == rpcUnsupportedVersion {
-			offered := supported(resp.Error.Data)
-			if protocol.NegotiateMutuallySupportedVersion(offered) == "" {
-				o.verdict = refused(resp.Error)
-				o.verdict.Message += "; it supports " + excerpt(strings.Join(offered, ", "))
-			}
+			o.unsupported(resp.Error)
 		}
 	default:
 		o.answered, o.discover = true, slices.Clone(resp.Result)
 	}
+}
+
+// unsupported judges the refusal of a version. A server that knows this error is
+// of the later era: it is asked again for a version of that era that it lists, and
+// for the handshake of the earlier one only when it lists a version of that.
+func (o *opening) unsupported(e *protocol.JSONRPCErrorDetails) {
+	offered := supported(e.Data)
+	common := protocol.NegotiateMutuallySupportedVersion(offered)
+	if protocol.IsModernProtocol(common) && !o.disputed {
+		o.disputed, o.again = true, true
+	} else if earlier := slices.DeleteFunc(slices.Clone(offered), protocol.IsModernProtocol); protocol.NegotiateMutuallySupportedVersion(earlier) != "" {
+		return
+	}
+	o.verdict = refused(e)
+	o.verdict.Message += "; it supports " + excerpt(strings.Join(offered, ", "))
+}
+
+// askAgain says, once, that the server is to be asked for the later era anew.
+func (o *opening) askAgain() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.again {
+		return false
+	}
+	o.again, o.verdict = false, nil
+	return true
 }
 
 // settled says whether the answer to server/discover lists version.
