@@ -31,10 +31,7 @@ func (r *Router) request(ctx context.Context, e *entry, with any, key string) (T
 	call := ToolCall{Tool: e.offer.Tool, Arguments: map[string]any{}}
 	maps.Copy(call.Arguments, arguments)
 	if effectOf(e.offer) == state.Conditional {
-		place := e.offer.Key
-		if place == "" {
-			place = defaultKey
-		}
+		place := keyPlace(e.offer)
 		if name, meta := strings.CutPrefix(place, "_meta."); meta {
 			call.Meta = map[string]any{name: key}
 		} else {
@@ -45,6 +42,14 @@ func (r *Router) request(ctx context.Context, e *entry, with any, key string) (T
 		return ToolCall{}, fmt.Errorf("the input schema of its tool %s: %w", e.offer.Tool, err)
 	}
 	return call, nil
+}
+
+// keyPlace is where a conditional call of the offer carries its key.
+func keyPlace(o *Offer) string {
+	if o.Key == "" {
+		return defaultKey
+	}
+	return o.Key
 }
 
 // answer maps a tool's result to the capability's and holds it to the contract.
