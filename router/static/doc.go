@@ -14,7 +14,7 @@
 //	      - capability: code-review
 //	        tool: lint-files
 //	        attributes: {language: [javascript, typescript], review_depth: shallow}
-//	        effect: safe                 # safe, conditional or unsafe (what is unsaid)
+//	        effect: safe                 # safe, conditional or unsafe; unsaid: see trust, else unsafe
 //	        with: {filePaths: ["${with.context.path}"]}
 //	        result: {issues: "${result.structured}"}
 //	        probe: {filePaths: [ok.js]}  # arguments of the health check; safe tools only
@@ -23,7 +23,7 @@
 //	    headers: {Authorization: "Bearer ${BILLING_TOKEN}"}
 //	    ca: tls/ca.pem                   # who signs its certificate, unless the system knows
 //	    server_name: billing.example     # that its certificate is for, unless the url's host
-//	    trust: true                      # its own effect hints count
+//	    trust: true                      # its own effect hints count where effect is unsaid
 //	    latency_p95: 850ms               # declared; measurements override it
 //	    max_concurrent: 120              # a call beyond goes elsewhere or waits
 //	    weight: 2                        # times the share of others; 1 unless said

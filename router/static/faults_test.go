@@ -68,7 +68,7 @@ func TestFaultsNamePlaceAndRemedy(t *testing.T) {
 		{"misspelt effect", offer("effect: save"), `8:17: "save" is none of safe, conditional, unsafe (did you mean "safe"?)`},
 		{"conditional without key", offer("effect: conditional"), "8:17: effect: conditional needs a key"},
 		{"key on a safe offer", offer("effect: safe\nkey: id"), "9:14: key is only for effect: conditional, and this offer is safe"},
-		{"key on an offer of unsaid effect", offer("key: id"), "8:14: key is only for effect: conditional, and this offer is unsafe"},
+		{"key on an offer of unsaid effect", offer("key: id"), "8:14: key is only for effect: conditional, and this offer says none"},
 		{"ledger on a safe offer", offer("effect: safe\nledger: {name: l}"), "9:17: ledger is only for effect: conditional"},
 		{"key mapped by hand", offer("effect: conditional\nkey: id\nwith: {id: \"${with.id}\"}"), `the argument "id" carries the key, which the router fills in`},
 		{"meta key without name", offer("effect: conditional\nkey: _meta."), "9:14: nothing follows _meta. here"},

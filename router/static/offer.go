@@ -40,10 +40,11 @@ func (r *reader) offer(who claimant, n *document.Node) router.Offer {
 	return o
 }
 
-// effect reads the declared effect; what is unsaid is unsafe.
+// effect reads the declared effect. Unsaid it is empty: what a server that is
+// trusted hints, else unsafe.
 func effect(n *document.Node) state.Effect {
 	if n == nil {
-		return state.Unsafe
+		return ""
 	}
 	return state.Effect(n.OneOf(string(state.Safe), string(state.Conditional), string(state.Unsafe)))
 }
@@ -90,12 +91,16 @@ func (r *reader) conditional(who claimant, m *document.Mapping, o *router.Offer)
 
 // unconditional reports what only a conditional offer may have.
 func unconditional(m *document.Mapping, e state.Effect) {
+	says := "is " + string(e)
 	if e == "" {
-		return // a misspelt effect is a fault already
+		if m.Has("effect") {
+			return // a misspelt effect is a fault already
+		}
+		says = "says none"
 	}
 	for _, k := range []string{"key", "ledger"} {
 		if n := m.Get(k); n != nil {
-			n.Fault("say effect: conditional, or remove it", "%s is only for effect: conditional, and this offer is %s", k, e)
+			n.Fault("say effect: conditional, or remove it", "%s is only for effect: conditional, and this offer %s", k, says)
 		}
 	}
 }

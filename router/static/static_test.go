@@ -113,7 +113,7 @@ capabilities:
 			Result:     template(t, map[string]any{"issues": "${result.structured}"}, "result"),
 			Probe:      map[string]any{"filePaths": []any{"probe.js"}},
 		}, {
-			Capability: "format", Tool: "fix", Effect: state.Unsafe,
+			Capability: "format", Tool: "fix",
 		}},
 	}}
 	if diff := cmp.Diff(want, c.Servers, templates); diff != "" {
