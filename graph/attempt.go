@@ -64,7 +64,7 @@ func (t *task) open(in Input, prior []state.Record) context.Context {
 	t.asking = a
 	o := state.JournalOptions{Prior: prior, Ask: a.ask}
 	if r.store != nil {
-		o.Store, o.Lease = hopStore{r.store, r}, r.lease.current
+		o.Store, o.Lease, o.Live = hopStore{r.store, r}, r.lease.current, a.askLive
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

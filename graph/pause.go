@@ -21,7 +21,7 @@ func (r *run) heldBack(t *task) (bool, error) {
 	}
 	waits := false
 	for _, i := range r.pending.Interrupts {
-		if i.Task != t.ID || isPause(*r.pending, i) {
+		if i.Task != t.ID || i.Live || isPause(*r.pending, i) {
 			continue
 		}
 		if i.Answer != nil {

@@ -103,7 +103,7 @@ func (r *run) wanted(t state.Thread, snap state.Snapshot) bool {
 	if r.lease.cancelled {
 		return true
 	}
-	return slices.ContainsFunc(snap.Interrupts, func(i state.Interrupt) bool { return i.Answer != nil })
+	return slices.ContainsFunc(snap.Interrupts, func(i state.Interrupt) bool { return i.Answer != nil && !i.Live })
 }
 
 // fits refuses threads that are not this graph's to go on with.

@@ -175,7 +175,7 @@ func (r *run) waitingInterrupts() []state.Interrupt {
 	seen := map[string]bool{}
 	add := func(is []state.Interrupt) {
 		for _, i := range is {
-			if i.Answer == nil && !seen[i.ID] {
+			if i.Answer == nil && !i.Live && !seen[i.ID] {
 				seen[i.ID] = true
 				all = append(all, i)
 			}

@@ -16,33 +16,56 @@ import (
 // gone: what happened must not be lost for want of a listener.
 const recordWithin = 10 * time.Second
 
-// attempt sends one request and records how it ended. It returns the answer, or
-// the failure to decide upon, or an error that ends the hop at once: nothing
-// more can be recorded.
-func (h *hop) attempt(ctx context.Context, c *choice) (state.Answer, *CallError, error) {
+// ending is how an attempt ended: with an answer, with a failure to decide upon,
+// or with questions of the server.
+type ending struct {
+	answer state.Answer
+	failed *CallError
+	asks   *state.Record // the attempt's record, whose Input holds the questions
+}
+
+// attempt sends one request and records how it ended. An error ends the hop at
+// once: nothing more can be recorded, or a task is left to a later run.
+func (h *hop) attempt(ctx context.Context, c *choice) (ending, error) {
 	rec, err := h.newRecord(c)
+	if err == nil {
+		h.follow(c, rec)
+		err = h.keepSession(ctx, c)
+	}
+	if err == nil {
+		err = h.intend(ctx, rec, rec.Effect != state.Safe)
+	}
 	if err != nil {
 		h.release(c, health.Ignored, 0)
-		return state.Answer{}, nil, err
+		return ending{}, err
 	}
+	return h.conduct(ctx, c, rec)
+}
+
+// conduct makes the request that rec stands for and records how it ended.
+func (h *hop) conduct(ctx context.Context, c *choice, rec *state.Record) (ending, error) {
 	durable := rec.Effect != state.Safe
-	if err := h.keepSession(ctx, c); err != nil {
-		h.release(c, health.Ignored, 0)
-		return state.Answer{}, nil, err
-	}
-	if err := h.intend(ctx, rec, durable); err != nil {
-		h.release(c, health.Ignored, 0)
-		return state.Answer{}, nil, err
-	}
 	at := AttemptInfo{Attempt: rec.Attempt, Server: rec.Server, Tool: rec.Tool, Effect: rec.Effect}
 	info := h.info()
-	h.r.options.Observer.OnDecision(info, c.decision)
+	if c.decision.Picked != "" { // else a task is attached to, where it is
+		h.r.options.Observer.OnDecision(info, c.decision)
+	}
 	h.r.options.Observer.OnAttempt(info, at)
 	begun := time.Now()
-	result, failed := h.send(ctx, c, info, at)
+	result, failed, err := h.send(ctx, c, rec, at)
 	took := time.Since(begun)
+	if err != nil {
+		h.release(c, health.Ignored, took)
+		return ending{}, err
+	}
 	if refused := ledgerVerdict(rec.Effect, result, failed); refused != nil {
 		result, failed = nil, refused
+	}
+	if failed == nil {
+		rec.ServerTook = result.Duration
+		if result.Input != nil {
+			return h.inquired(ctx, c, rec, result.Input, took)
+		}
 	}
 	var v any
 	if failed == nil {
@@ -55,11 +78,11 @@ func (h *hop) attempt(ctx context.Context, c *choice) (state.Answer, *CallError,
 	if failed == nil {
 		a, err := h.succeed(ctx, c, rec, result, v, durable)
 		h.observe(info, at, rec)
-		return a, nil, err
+		return ending{answer: a}, err
 	}
 	err = h.failed(ctx, c, rec, failed, durable)
 	h.observe(info, at, rec)
-	return state.Answer{}, failed, err
+	return ending{failed: failed}, err
 }
 
 func (h *hop) newRecord(c *choice) (*state.Record, error) {
@@ -78,6 +101,9 @@ func (h *hop) newRecord(c *choice) (*state.Record, error) {
 	}
 	if rec.Effect == state.Conditional {
 		rec.Key, rec.Ledger, rec.Keeps = h.journaled.Key(), h.r.ledgerOf(&c.entry), keepsOf(c.entry.offer)
+	}
+	if name := c.entry.server.Name; name != rec.Server {
+		rec.Service = name
 	}
 	h.record = rec
 	return rec, nil
@@ -116,54 +142,43 @@ func (h *hop) unsent(ctx context.Context, rec state.Record, why error) error {
 	return h.outcome(ctx, rec, false)
 }
 
-// send makes the request. A drain cancels it when it is safe.
-func (h *hop) send(ctx context.Context, c *choice, info HopInfo, at AttemptInfo) (result *ToolResult, failed *CallError) {
-	if at.Effect == state.Safe {
-		var stop func()
-		ctx, stop = cancelOnDrain(ctx)
-		defer stop()
-	}
+// send makes the request. A drain cancels it when it is safe, and leaves a task to
+// the next run, whatever its effect; err says so.
+func (h *hop) send(ctx context.Context, c *choice, rec *state.Record, at AttemptInfo) (result *ToolResult, failed *CallError, err error) {
+	w := h.watch(ctx, rec)
+	defer w.stop()
 	defer func() {
 		if p := recover(); p != nil {
 			result, failed = nil, &CallError{Code: ServerError, Execution: state.Unknown,
 				Message: fmt.Sprintf("a fault of ours while calling: %v", p), Err: fmt.Errorf("%v\n%s", p, debug.Stack())}
 		}
 	}()
+	info := h.info()
 	call := c.request
 	call.Session = h.sessionOf(c)
-	call.Max = max(h.max-h.queued, time.Millisecond)
+	if call.Max == 0 {
+		call.Max = max(h.max-h.queued, time.Millisecond)
+	}
 	call.Idle = min(h.idle, call.Max)
+	call.Meta = h.traced(call.Meta, rec)
+	call.Input, call.MayAsk, call.OnTask, call.Ask = h.input, h.asks(), w.onTask, h.liveAsk(rec)
 	call.Progress = func(progress, total float64, message string) {
 		h.r.options.Observer.OnProgress(info, at, Progress{Progress: progress, Total: total, Message: message})
 	}
-	result, err := h.r.caller.Call(ctx, c.entry.server, call)
+	result, failure := h.r.caller.Call(w.ctx, c.entry.server, call)
 	switch {
-	case err != nil:
-		if call, ok := errors.AsType[*CallError](err); ok {
-			return nil, call
+	case failure != nil:
+		if err := w.left(); err != nil {
+			return nil, nil, err
 		}
-		return nil, &CallError{Code: Transport, Execution: state.Unknown, Message: err.Error(), Err: err}
+		if call, ok := errors.AsType[*CallError](failure); ok {
+			return nil, call, nil
+		}
+		return nil, &CallError{Code: Transport, Execution: state.Unknown, Message: failure.Error(), Err: failure}, nil
 	case result == nil:
-		return nil, &CallError{Code: OutputInvalid, Execution: state.Unknown, Message: "the server answered nothing"}
+		return nil, &CallError{Code: OutputInvalid, Execution: state.Unknown, Message: "the server answered nothing"}, nil
 	}
-	return result, nil
-}
-
-// cancelOnDrain returns a context that a drain cancels.
-func cancelOnDrain(ctx context.Context) (context.Context, func()) {
-	draining := state.Draining(ctx)
-	if draining == nil {
-		return ctx, func() {}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-draining:
-			cancel(state.ErrDraining)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
+	return result, nil, nil
 }
 
 // release gives the place back and tells the server's health how it went.

@@ -159,7 +159,7 @@ func (h *hop) keepsContract(ctx context.Context, p *pool) error {
 // against; the pool itself while it has nothing against any.
 func (h *hop) bar(ctx context.Context, p *pool) (*pool, error) {
 	pinned := h.bound.Server
-	if pinned == "" && h.only == "" && len(h.barred)+len(h.unfit)+len(h.tried) == 0 && !h.lock.held() {
+	if pinned == "" && h.only == "" && h.kin == "" && len(h.barred)+len(h.unfit)+len(h.tried) == 0 && !h.lock.held() {
 		return p, nil
 	}
 	own := *p
@@ -175,6 +175,10 @@ func (h *hop) bar(ctx context.Context, p *pool) (*pool, error) {
 			e.exclude("session", "the thread's session is with "+pinned)
 		case h.only != "" && id != h.only:
 			e.exclude("session", "the call goes to "+h.only+" again")
+		case h.task != nil && id != h.record.Server:
+			e.exclude("session", "the task that the call became runs at "+h.record.Server)
+		case h.kin != "" && e.server.Name != h.kin:
+			e.exclude("session", "the call goes on with answers to questions of "+h.kin)
 		case h.barred[id] != "":
 			e.exclude("tried", h.barred[id])
 		case h.unfit[place(e)].reason != "":

@@ -50,6 +50,10 @@ type hop struct {
 	stuck  time.Duration // of it, since a call last ended at one of the servers
 	ended  uint64        // calls that had ended there by then
 
+	input *InputAnswers     // to what the server asked in an earlier round; nil: nothing was asked
+	kin   string            // service whose instances may go on with these answers; "": any
+	task  *state.RemoteTask // that the answers are for; nil: the call is made again with them
+
 	refreshed  bool
 	redialled  bool // a server was waited for to be connected again
 	refreshErr error
@@ -146,12 +150,18 @@ func (h *hop) run(ctx context.Context) (state.Answer, error) {
 	for {
 		chosen, err := h.choose(ctx)
 		if err == nil {
-			var a state.Answer
-			var failed *CallError
-			if a, failed, err = h.attempt(ctx, chosen); err != nil || failed == nil {
-				return a, err
+			end, fatal := h.attempt(ctx, chosen)
+			switch {
+			case fatal == nil && end.asks != nil:
+				fatal = h.askInput(ctx, *end.asks)
+			case fatal != nil || end.failed == nil:
+				return end.answer, fatal
+			default:
+				err = h.proceed(ctx, chosen, end.failed)
 			}
-			err = h.proceed(ctx, chosen, failed)
+			if fatal != nil {
+				return state.Answer{}, fatal
+			}
 		}
 		if err == nil {
 			continue

@@ -20,6 +20,21 @@ func (h *hop) settlePrior(ctx context.Context) (a state.Answer, settled bool, er
 	bound := true
 	for _, rec := range h.journaled.Prior() {
 		h.last = max(h.last, rec.Attempt)
+		if rec.Status == state.CallWaiting {
+			if err := h.askInput(ctx, rec); err != nil {
+				return a, false, err
+			}
+			continue
+		}
+		if rec.Status == state.CallOpen && rec.Remote != nil {
+			var gone bool
+			if a, settled, gone, err = h.resumeTask(ctx, rec); settled || err != nil {
+				return a, settled, err
+			}
+			if !gone {
+				continue
+			}
+		}
 		if rec.Status == state.CallOpen {
 			if rec, err = h.closeOpen(ctx, rec); err != nil {
 				return a, false, err
@@ -75,6 +90,16 @@ func (h *hop) asks() bool { return !h.alone && h.journal.Asks() }
 // means that none did, and the hop may be called again.
 func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, settled bool, _ error) {
 	for _, rec := range records {
+		told, known, err := h.verify(ctx, rec)
+		switch {
+		case err != nil:
+			return a, false, err
+		case known && told.happened:
+			a, err = h.happened(ctx, rec, told.value, "its verify tool said that it happened")
+			return a, err == nil, err
+		case known:
+			continue
+		}
 		if !h.asks() {
 			return a, false, &UnknownOutcomeError{HopID: h.id(), Evidence: rec, Err: h.failureOf(rec)}
 		}
@@ -84,7 +109,7 @@ func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, 
 		}
 		switch v.Choice {
 		case choiceHappened:
-			a, err = h.happened(ctx, rec, result)
+			a, err = h.happened(ctx, rec, result, "a person said that it happened")
 			return a, err == nil, err
 		case choiceAgain:
 			// Offered only once the maximum has passed; the clock of another
@@ -210,16 +235,16 @@ func (h *hop) resultOf(ctx context.Context, raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// happened records a result on a person's word, as an attempt of its own: the
+// happened records a result on somebody's word, as an attempt of its own: the
 // one whose outcome was unknown stays in the history as it was.
-func (h *hop) happened(ctx context.Context, rec state.Record, v any) (state.Answer, error) {
+func (h *hop) happened(ctx context.Context, rec state.Record, v any, word string) (state.Answer, error) {
 	encoded, err := value.Encode(v)
 	if err != nil {
 		return state.Answer{}, fmt.Errorf("the result given for hop %s: %w", h.id(), err)
 	}
 	h.last++
 	rec.Attempt, rec.Status, rec.Execution, rec.Code, rec.Final = h.last, state.CallSuccess, state.Executed, "", true
-	rec.Message, rec.Started, rec.Duration = "a person said that it happened", time.Now(), 0
+	rec.Message, rec.Started, rec.Duration = word, time.Now(), 0
 	rec.Result, rec.OutputHash, rec.Decision = encoded, state.Hash(encoded), nil
 	if err := h.outcome(ctx, rec, true); err != nil {
 		return state.Answer{}, err

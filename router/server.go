@@ -74,8 +74,16 @@ type Offer struct {
 	Ledger     Ledger
 	With       *expr.Template // capability's arguments → the tool's; nil: passed through. Names: with
 	Result     *expr.Template // the tool's answer → the capability's; nil: structured content, else {text}. Names: result
-	Verify     string         // conditional, unsafe: the safe tool that says whether a call took effect; "": none
+	Verify     *Verify        // conditional, unsafe: what says whether a call took effect; nil: a person
 	Probe      any            // minimal arguments of the health check; nil: none
+}
+
+// Verify is a safe tool of the same server that tells whether a call of unknown
+// outcome took effect.
+type Verify struct {
+	Tool   string
+	With   *expr.Template // its arguments; nil: those of the call. Names: with (the tool's arguments), key
+	Result *expr.Template // its answer → {happened, result}; nil: the structured content. Names: result
 }
 
 // Ledger is what deduplicates by key. Servers with the same name do so together.

@@ -70,6 +70,10 @@ type Interrupt struct {
 	Answer   json.RawMessage `json:"answer,omitempty"` // nil while waiting
 	Asked    time.Time       `json:"asked"`
 	Answered time.Time       `json:"answered,omitzero"`
+	// Live: whoever asks waits for the answer in the middle of a call, and withdraws
+	// the question (by an answer of its own) when the call ends. It holds no task
+	// back.
+	Live bool `json:"live,omitempty"`
 }
 
 // Commit advances a thread by one superstep.

@@ -51,6 +51,7 @@ type JournalOptions struct {
 	Lease func() Lease // the lease as it stands; nil with a nil Store
 	Prior []Record     // what earlier runs of the task left
 	Ask   Ask          // nil: questions are errors
+	Live  Ask          // puts a question and waits for its answer until ctx ends; nil: there is nobody to ask
 }
 
 // Journal records one task's hops. Hops without a name run one after another
@@ -94,6 +95,18 @@ func (j *Journal) Ask(ctx context.Context, name string, question, schema any) (j
 
 // Asks reports whether a question can be put to a person at all.
 func (j *Journal) Asks() bool { return j.opt.Ask != nil }
+
+// AskLive puts a question whose asker waits, in the middle of a call, and returns
+// its answer. It ends with ctx, and the question with it.
+func (j *Journal) AskLive(ctx context.Context, name string, question, schema any) (json.RawMessage, error) {
+	if !j.AsksLive() {
+		return nil, fmt.Errorf("node %q asks a question (%s) while a call waits for it, where nobody can answer", j.scope.Node, name)
+	}
+	return j.opt.Live(ctx, name, question, schema)
+}
+
+// AsksLive reports whether a question can be put while a call waits for it.
+func (j *Journal) AsksLive() bool { return j.opt.Live != nil }
 
 // MaySend reports ErrLeaseLost once the lease may have run out: a worker sends
 // only before lease request start + TTL − margin, on its own monotonic clock.
