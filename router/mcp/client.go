@@ -45,6 +45,12 @@ type Options struct {
 	// came after its request had ended, a second one, one under a wrong id. Such
 	// an answer is dropped. It must not block.
 	OnStray func(server string)
+	// OnDrift observes each server whose capability document is another than it was:
+	// sameVersion says that no other version was told with it. It must not block.
+	OnDrift func(server string, sameVersion bool)
+	// OnReconnect observes what is going to be done after a subscription ended,
+	// before any of it is. It must not block.
+	OnReconnect func(ReconnectPlan)
 }
 
 // State is where a connection stands.
@@ -79,6 +85,12 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.OnStray == nil {
 		v.OnStray = func(string) {}
+	}
+	if v.OnDrift == nil {
+		v.OnDrift = func(string, bool) {}
+	}
+	if v.OnReconnect == nil {
+		v.OnReconnect = func(ReconnectPlan) {}
 	}
 	return v
 }

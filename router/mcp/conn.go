@@ -42,11 +42,21 @@ type conn struct {
 	log     *slog.Logger
 	limit   int // of a tool list, all pages together, bytes
 
-	ids     atomic.Int64
-	known   atomic.Pointer[catalog]
-	stale   atomic.Bool   // the server said that its tools changed
-	proven  atomic.Bool   // a call has succeeded here
-	refresh chan struct{} // holds a token while the catalog may be read anew
+	ids        atomic.Int64
+	known      atomic.Pointer[catalog]
+	stale      atomic.Bool   // its tools may have changed
+	announced  atomic.Bool   // the server said that they did
+	superseded atomic.Bool   // given up for a change that nobody told of
+	proven     atomic.Bool   // a call has succeeded here
+	refresh    chan struct{} // holds a token while the catalog may be read anew
+	pace       *pace         // of such readings
+	noticed    func(k *catalog, announced bool)
+
+	life    context.Context // ends when the connection is retired
+	leave   context.CancelFunc
+	heard   atomic.Pointer[subscription]
+	backoff Backoff
+	replan  func(ReconnectPlan)
 
 	mu       sync.Mutex
 	reports  map[int64]*progress // by progress token
@@ -66,7 +76,9 @@ func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
 		server: s, secrets: secretsOf(&s.Dial), link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
 		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID), limit: o.MaxResponseBytes,
 		reports: map[int64]*progress{}, idle: make(chan struct{}), refresh: make(chan struct{}, 1),
+		pace: &pace{}, backoff: o.Backoff, replan: o.OnReconnect,
 	}
+	n.life, n.leave = context.WithCancel(context.Background())
 	n.modern = protocol.IsModernProtocol(n.version)
 	n.ids.Store(1<<40 + int64(binary.LittleEndian.Uint64(seed[:8])>>16))
 	n.refresh <- struct{}{}
@@ -111,6 +123,7 @@ func (c *conn) retire() {
 		return
 	}
 	c.retired = true
+	c.leave()
 	if c.inFlight == 0 {
 		close(c.idle)
 	}
@@ -192,8 +205,8 @@ func (c *conn) sayCancelled(id int64, reason string) {
 // notified runs in the link's reader and never waits.
 func (c *conn) notified(n protocol.JSONRPCNotification) {
 	switch n.Method {
-	case string(protocol.MethodNotificationToolsListChanged):
-		c.stale.Store(true)
+	case protocol.MethodNotificationToolsListChanged, protocol.MethodNotificationSubscriptionsAcknowledged:
+		c.told(&n)
 	case string(protocol.MethodNotificationProgress):
 		f := n.Params.AdditionalFields
 		token, ok := f["progressToken"].(float64)
@@ -238,38 +251,6 @@ func (c *conn) session(fingerprint string) state.Session {
 		Scheme: scheme, ContextHash: "sha256:" + hex.EncodeToString(about[:]), Opened: c.opened,
 	}
 }
-
-// catalog returns what the server can do. Where old says that the last
-// reading will not do, it is read again, by one caller while others wait.
-func (c *conn) catalog(ctx context.Context, old func(*catalog) bool) (*catalog, *router.CallError) {
-	if k := c.known.Load(); k != nil && !c.stale.Load() && !old(k) {
-		return k, nil
-	}
-	select {
-	case <-c.refresh:
-		defer func() { c.refresh <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, ended(ctx, false)
-	}
-	last := c.known.Load()
-	if last != nil && !c.stale.Load() && !old(last) {
-		return last, nil
-	}
-	c.stale.Store(false) // a change told from here on is a new one
-	k, e := c.readCatalog(ctx, last)
-	if e != nil {
-		c.stale.Store(true)
-		return nil, e
-	}
-	if last != nil && last.digest != k.digest {
-		c.log.Info("the server's capabilities changed", "was", last.description.Fingerprint, "is", k.description.Fingerprint)
-	}
-	c.known.Store(k)
-	return k, nil
-}
-
-// never is for readings that any catalog at hand serves.
-func never(*catalog) bool { return false }
 
 // end closes the connection; force says that calls in flight are not waited for.
 func (c *conn) end(ctx context.Context, force bool) {

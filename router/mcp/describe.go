@@ -38,8 +38,11 @@ func (p *peer) describe(ctx context.Context) (*router.Description, *router.CallE
 		}
 		k, e := conn.catalog(ctx, p.client.expired)
 		conn.release()
-		if e == nil {
+		if e == nil && (again || !conn.superseded.Load()) {
 			return k.description, nil
+		}
+		if e == nil {
+			continue // what the new session says counts
 		}
 		if !p.lost(conn, e) || again {
 			return nil, e

@@ -36,10 +36,14 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 		legacy = true
 		c, e = p.handshake(ctx, l, legacy)
 	}
+	var k *catalog
 	if e == nil {
 		c.known.Store(last) // what did not change is not parsed again
-		c.stale.Store(true)
-		_, e = c.catalog(ctx, never)
+		c.pace = &p.pace
+		c.subscribe(ctx)
+		if k, e = c.reread(ctx, last); e != nil {
+			c.end(ctx, true)
+		}
 	}
 	if e != nil {
 		l.stop(ctx)
@@ -48,6 +52,8 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 	p.mu.Lock()
 	p.legacy = legacy || !l.opening().wasAnswered()
 	p.mu.Unlock()
+	p.noticed(c, k, true, false)
+	c.noticed = func(k *catalog, announced bool) { p.noticed(c, k, false, announced) }
 	return c, nil
 }
 

@@ -19,6 +19,7 @@ type peer struct {
 	server  atomic.Pointer[router.Server]
 	secrets secrets
 	live    atomic.Pointer[conn] // nil: not connected
+	pace    pace                 // of readings of the tools
 
 	mu       sync.Mutex
 	dialing  *dialing
@@ -28,6 +29,7 @@ type peer struct {
 	last     *router.CallError
 	known    *catalog // of the last connection
 	legacy   bool     // the probe for the later era goes unanswered
+	drift    drift
 	closed   bool
 	conns    map[*conn]struct{} // those whose link is not stopped yet
 }
