@@ -63,12 +63,17 @@ func (h *hop) conduct(ctx context.Context, c *choice, rec *state.Record) (ending
 	}
 	if failed == nil {
 		rec.ServerTook = result.Duration
-		if result.Input != nil {
+		if h.inputs++; result.Input == nil {
+			h.inputs = 0
+		} else if h.inputs <= mostInputs {
 			return h.inquired(ctx, c, rec, result.Input, took)
 		}
 	}
 	var v any
-	if failed == nil {
+	switch {
+	case failed == nil && result.Input != nil:
+		failed = &CallError{Code: OutputInvalid, Execution: state.Unknown, Message: fmt.Sprintf("the server asked for input %d times in a row", h.inputs)}
+	case failed == nil:
 		if v, err = h.r.answer(ctx, &c.entry, c.contract, result); err != nil {
 			failed = &CallError{Code: OutputInvalid, Execution: state.Executed, Message: err.Error(), Err: err}
 		}

@@ -50,9 +50,10 @@ type hop struct {
 	stuck  time.Duration // of it, since a call last ended at one of the servers
 	ended  uint64        // calls that had ended there by then
 
-	input *InputAnswers     // to what the server asked in an earlier round; nil: nothing was asked
-	kin   string            // service whose instances may go on with these answers; "": any
-	task  *state.RemoteTask // that the answers are for; nil: the call is made again with them
+	input  *InputAnswers     // to what the server asked in an earlier round; nil: nothing was asked
+	kin    string            // service whose instances may go on with these answers; "": any
+	inputs int               // questions that servers put in a row in this round
+	task   *state.RemoteTask // that the answers are for; nil: the call is made again with them
 
 	refreshed  bool
 	redialled  bool // a server was waited for to be connected again

@@ -19,6 +19,9 @@ const (
 	actionCancel  = "cancel"
 )
 
+// mostInputs is how often in a row a server may ask for input within one hop.
+const mostInputs = 10
+
 const methodElicit = "elicitation/create"
 
 // elicitation is a server's question to a person.

@@ -21,6 +21,7 @@ func (h *hop) settlePrior(ctx context.Context) (a state.Answer, settled bool, er
 	for _, rec := range h.journaled.Prior() {
 		h.last = max(h.last, rec.Attempt)
 		if rec.Status == state.CallWaiting {
+			h.inputs++
 			if err := h.askInput(ctx, rec); err != nil {
 				return a, false, err
 			}

@@ -7,13 +7,13 @@ import (
 	"junction/state/expr"
 )
 
-// mapping compiles the value of with or result, in which the only name is
-// variable; nil for none.
-func mapping(n *document.Node, variable string) *expr.Template {
+// mapping compiles the value of with or result, in which only these names are
+// known; nil for none.
+func mapping(n *document.Node, variables ...string) *expr.Template {
 	if n == nil {
 		return nil
 	}
-	t, err := expr.CompileValue(n.Value(), variable)
+	t, err := expr.CompileValue(n.Value(), variables...)
 	if err == nil {
 		return t
 	}

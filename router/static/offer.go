@@ -14,7 +14,7 @@ type claimant struct {
 
 // offer reads a claim to a capability.
 func (r *reader) offer(who claimant, n *document.Node) router.Offer {
-	m := n.Mapping("capability", "tool", "attributes", "effect", "key", "ledger", "with", "result", "probe")
+	m := n.Mapping("capability", "tool", "attributes", "effect", "key", "ledger", "with", "result", "probe", "verify")
 	o := router.Offer{
 		Capability: m.Require("capability").Word(),
 		Tool:       m.Require("tool").Word(),
@@ -24,6 +24,7 @@ func (r *reader) offer(who claimant, n *document.Node) router.Offer {
 		With:       mapping(m.Get("with"), "with"),
 		Result:     mapping(m.Get("result"), "result"),
 	}
+	o.Verify = r.verify(m.Get("verify"), o.Effect)
 	name(m.Get("capability"), "capability", o.Capability)
 	if o.Effect == state.Conditional {
 		r.conditional(who, m, &o)
