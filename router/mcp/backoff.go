@@ -12,14 +12,18 @@ import (
 type Backoff struct {
 	Base time.Duration // default 250 ms
 	Cap  time.Duration // default 8 s
-	// Seed names this process's draws. Clients with different seeds spread;
-	// the same seed, server and attempt always give the same wait.
+	// Seed is the client's id for its draws. Clients with different seeds spread;
+	// the same seed, server and attempt always give the same wait. Default: a
+	// random one, since clients that share one would come back all at once.
 	Seed uint64
 }
 
 func (b Backoff) withDefaults() Backoff {
 	b.Base = orDefault(b.Base, 250*time.Millisecond)
 	b.Cap = orDefault(b.Cap, 8*time.Second)
+	for b.Seed == 0 {
+		b.Seed = rand.Uint64()
+	}
 	return b
 }
 
