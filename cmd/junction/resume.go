@@ -68,6 +68,13 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	if opt.Busy == graph.BusyQueue {
 		opt.WaitBusy = standBy(con, thread.ID)
 	}
+	live, err := answersLive(ctx, store, thread.ID, answers)
+	if err != nil {
+		return err
+	}
+	if live {
+		return r.answer(ctx, wf, thread.ID, answers)
+	}
 	if c.Detach {
 		return r.requeue(ctx, wf, thread.ID, opt)
 	}

@@ -73,7 +73,7 @@ func TestFaultsNamePlaceAndRemedy(t *testing.T) {
 		{"key mapped by hand", offer("effect: conditional\nkey: id\nwith: {id: \"${with.id}\"}"), `the argument "id" carries the key, which the router fills in`},
 		{"meta key without name", offer("effect: conditional\nkey: _meta."), "9:14: nothing follows _meta. here"},
 		{"misspelt ledger key", offer("effect: conditional\nkey: id\nledger: {keep: 1h}"), `unknown key "keep" (did you mean "keeps"?)`},
-		{"verify of a safe tool", offer("effect: safe\nverify: look"), "8:17: verify is for calls with an effect, and this offer is safe"},
+		{"verify of a safe tool", offer("effect: safe\nverify: look"), "9:17: verify is for calls with an effect, and this offer is safe"},
 		{"verify without a tool", offer("verify: {with: {}}"), `tool`},
 		{"verify with an unknown name", offer("verify: {tool: look, with: {id: '${kee}'}}"), `kee`},
 		{"probe of an unsafe tool", offer("probe: {a: 1}"), "8:16: a probe calls the tool again and again, so it needs effect: safe"},

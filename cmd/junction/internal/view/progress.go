@@ -109,9 +109,17 @@ func (p *Progress) Event(e graph.Event) {
 			p.say("  %s wrote %.1f MiB to %s: so large a value slows a thread down; keep what is large in files and pass paths", label(e), float64(w.Bytes)/(1<<20), w.Channel)
 		}
 	case graph.EventInterrupt:
+		if i, ok := e.Value.(state.Interrupt); ok && i.Live {
+			p.say("  %s: a call waits for an answer: %s", label(e), questionText(i.Value))
+			p.say("    from another terminal: junction resume %s --answer %s='%s'", e.Thread, i.ID, liveAnswer)
+			return
+		}
 		p.say("  %s asks", label(e))
 	}
 }
+
+// liveAnswer is what an answer to a server's question looks like.
+const liveAnswer = `{"content": {…}}`
 
 // introduce names the thread once, at its beginning: whoever kills the process
 // can go on with it.
