@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,8 @@ type serversCmd struct {
 	File string        `arg:"" optional:"" help:"Workflow file whose servers file is meant, or the directory of one."`
 	Wait time.Duration `default:"60s" help:"Longest wait for a server to answer."`
 	JSON bool          `name:"json" help:"Print one JSON document on stdout and nothing else there."`
+
+	Schemas bool `help:"With --json: the schemas of the tools too, as the servers wrote them."`
 	configFlag
 }
 
@@ -23,11 +26,14 @@ are not listed. Where Consul cannot be read the exit code is 1: servers may be m
 
 Examples:
   junction servers examples/codereview/review.yaml
-  junction servers --config junction.yaml --json
+  junction servers --config junction.yaml --json --schemas
   junction servers --consul http://127.0.0.1:8500`
 }
 
 func (c *serversCmd) Run(ctx context.Context, con console) error {
+	if c.Schemas && !c.JSON {
+		return usage(errors.New("--schemas needs --json"))
+	}
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
 	app, err := wire.Open(ctx, wire.Settings{Store: "memory:", Config: c.Config, Consul: c.Consul, Workflow: c.File, NeedConfig: true, Log: logger(con)})
@@ -40,6 +46,9 @@ func (c *serversCmd) Run(ctx context.Context, con console) error {
 	statuses := app.Router.Servers(wait)
 	doubt := app.Doubt()
 	list := view.NewServers(statuses, doubt != nil)
+	if c.Schemas {
+		view.AddSchemas(list, statuses)
+	}
 	if c.JSON {
 		err = view.JSON(con.out, list)
 	} else {

@@ -27,6 +27,8 @@ type Server struct {
 	Tools    []string `json:"tools"`
 	Offers   []Offer  `json:"offers"`
 	Error    string   `json:"error,omitempty"` // why it cannot be used
+
+	Schemas map[string]Schemas `json:"schemas,omitempty"` // of the tools, where they were asked for
 }
 
 // Offer is a claim to a capability.
