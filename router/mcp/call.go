@@ -48,10 +48,10 @@ func (c *Client) Call(ctx context.Context, s *router.Server, call router.ToolCal
 	if err != nil {
 		return nil, err
 	}
-	clocks := startClocks(ctx, &call)
-	defer clocks.stop()
+	f := takeOff(ctx, &call)
+	defer f.land()
 	for again := false; ; again = true {
-		r, e := p.call(clocks, &call)
+		r, e := p.call(f, &call)
 		if e == nil {
 			return r, nil
 		}
@@ -61,8 +61,8 @@ func (c *Client) Call(ctx context.Context, s *router.Server, call router.ToolCal
 	}
 }
 
-func (p *peer) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
-	conn, e := p.get(k.ctx)
+func (p *peer) call(f *flight, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
+	conn, e := p.get(f.ctx)
 	if e != nil {
 		return nil, e
 	}
@@ -70,7 +70,7 @@ func (p *peer) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *rout
 	if call.Session != "" && call.Session != conn.session("").ID {
 		return nil, notSent(router.SessionExpired, "the session that this call belongs to has ended", nil)
 	}
-	r, e := conn.call(k, call)
+	r, e := conn.call(f, call)
 	if e != nil {
 		p.lost(conn, e)
 		return nil, e
@@ -79,12 +79,12 @@ func (p *peer) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *rout
 	return r, nil
 }
 
-func (c *conn) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
+func (c *conn) call(f *flight, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
 	args, err := value.Normalize(orEmpty(call.Arguments))
 	if err != nil {
 		return nil, notSent(router.CapabilityMismatch, "the arguments have no exact JSON form: "+excerpt(err.Error()), err)
 	}
-	t, e := c.fitting(k.ctx, call.Tool, args)
+	t, e := c.fitting(f.ctx, call.Tool, args)
 	if e != nil {
 		return nil, e
 	}
@@ -93,18 +93,19 @@ func (c *conn) call(k *clocks, call *router.ToolCall) (*router.ToolResult, *rout
 	if e != nil {
 		return nil, e
 	}
-	if call.Progress != nil || k.idle != nil {
-		report := newProgress(k, call.Progress)
-		defer report.end()
-		defer c.follow(id, report)()
+	if e := f.begin(id); e != nil {
+		return nil, e
 	}
-	header := c.callHeaders(k.until, t, call.Tool, params)
-	ctx, ex := withExchange(k.ctx)
+	header := c.callHeaders(f.until, t, call.Tool, params)
+	ctx, ex := newExchange(f.ctx, id, f)
 	resp, e := c.post(ctx, id, string(protocol.MethodToolsCall), params, header)
 	if e != nil {
 		return nil, e
 	}
-	r, e := readResult(k.ctx, resp.Result, t.output)
+	// Completed first: what the caller does from here on takes nothing away.
+	ctx, done := f.unhurried()
+	defer done()
+	r, e := readResult(ctx, resp.Result, t.output)
 	if e != nil {
 		return nil, e
 	}

@@ -41,10 +41,9 @@ type Options struct {
 	Logger *slog.Logger
 	// OnStateChange observes connections. It must not block.
 	OnStateChange func(server string, s State)
-	// OnStray observes each answer that belongs to no request under way: one that
-	// came after its request had ended, a second one, one under a wrong id. Such
-	// an answer is dropped. It must not block.
-	OnStray func(server string)
+	// OnStray observes each message that belongs to no request under way; see
+	// [Client.Strays]. It must not block.
+	OnStray func(server string, kind Stray)
 	// OnDrift observes each server whose capability document is another than it was:
 	// sameVersion says that no other version was told with it. It must not block.
 	OnDrift func(server string, sameVersion bool)
@@ -84,7 +83,7 @@ func (o *Options) withDefaults() Options {
 		v.OnStateChange = func(string, State) {}
 	}
 	if v.OnStray == nil {
-		v.OnStray = func(string) {}
+		v.OnStray = func(string, Stray) {}
 	}
 	if v.OnDrift == nil {
 		v.OnDrift = func(string, bool) {}
@@ -112,16 +111,17 @@ type Client struct {
 	work  sync.WaitGroup // every goroutine that is not one caller's
 	spawn *spawner
 
-	mu     sync.RWMutex
-	peers  map[string]*peer // by server id
-	closed bool
+	mu      sync.RWMutex
+	peers   map[string]*peer // by server id
+	tallies map[string]*tally
+	closed  bool
 }
 
 var _ router.Caller = (*Client)(nil)
 
 // New returns a client without connections; nil options are allowed.
 func New(o *Options) *Client {
-	c := &Client{opts: o.withDefaults(), peers: map[string]*peer{}, spawn: newSpawner()}
+	c := &Client{opts: o.withDefaults(), peers: map[string]*peer{}, tallies: map[string]*tally{}, spawn: newSpawner()}
 	c.base, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -152,7 +152,10 @@ func (c *Client) peer(s *router.Server) (*peer, error) {
 		}
 		p.retire()
 	}
-	p = newPeer(c, s)
+	if c.tallies[s.ID] == nil {
+		c.tallies[s.ID] = &tally{server: s.ID, tell: c.opts.OnStray}
+	}
+	p = newPeer(c, s, c.tallies[s.ID])
 	c.peers[s.ID] = p
 	return p, nil
 }
@@ -162,6 +165,7 @@ func (c *Client) Forget(id string) {
 	c.mu.Lock()
 	p := c.peers[id]
 	delete(c.peers, id)
+	delete(c.tallies, id)
 	c.mu.Unlock()
 	if p != nil {
 		p.retire()

@@ -16,17 +16,16 @@ import (
 // ended at 2,000 although progress comes at 1,600 and 1,999.
 func TestProgressHoldsTheIdleClockOffAndNeverTheMaximum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := startClocks(t.Context(), &router.ToolCall{Idle: 500 * time.Millisecond, Max: 2 * time.Second})
-		defer k.stop()
+		k := takeOff(t.Context(), &router.ToolCall{Idle: 500 * time.Millisecond, Max: 2 * time.Second})
+		defer k.land()
 		begin := time.Now()
-		p := newProgress(k, nil)
 		for i, at := range []time.Duration{400, 800, 1200, 1500, 1600, 1999} {
 			time.Sleep(time.Until(begin.Add(at * time.Millisecond)))
 			synctest.Wait()
 			if err := k.ctx.Err(); err != nil {
 				t.Fatalf("ended at %v: %v", time.Since(begin), context.Cause(k.ctx))
 			}
-			p.report(update{progress: float64(i)})
+			k.report(0, update{progress: float64(i)})
 		}
 		<-k.ctx.Done()
 		if took := time.Since(begin); took != 2*time.Second || context.Cause(k.ctx) != errMaximum {
@@ -37,15 +36,14 @@ func TestProgressHoldsTheIdleClockOffAndNeverTheMaximum(t *testing.T) {
 
 func TestOnlyRisingProgressCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := startClocks(t.Context(), &router.ToolCall{Idle: time.Second, Max: time.Minute})
-		defer k.stop()
-		begin := time.Now()
 		var told []float64
-		p := newProgress(k, func(at, _ float64, _ string) { told = append(told, at) })
+		k := takeOff(t.Context(), &router.ToolCall{Idle: time.Second, Max: time.Minute,
+			Progress: func(at, _ float64, _ string) { told = append(told, at) }})
+		begin := time.Now()
 		go func() {
 			for _, at := range []float64{1, 1, 0.5, 2} {
 				time.Sleep(400 * time.Millisecond)
-				p.report(update{progress: at})
+				k.report(0, update{progress: at})
 			}
 		}()
 		<-k.ctx.Done()
@@ -54,7 +52,7 @@ func TestOnlyRisingProgressCounts(t *testing.T) {
 			t.Errorf("ended after %v", took)
 		}
 		time.Sleep(time.Second)
-		p.end()
+		k.land()
 		if !errors.Is(context.Cause(k.ctx), errIdle) || fmt.Sprint(told) != "[1]" {
 			t.Errorf("%v, told %v", context.Cause(k.ctx), told)
 		}
@@ -63,19 +61,17 @@ func TestOnlyRisingProgressCounts(t *testing.T) {
 
 func TestASlowListenerGetsTheNewestReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := startClocks(t.Context(), &router.ToolCall{Max: time.Minute})
-		defer k.stop()
 		var told []float64
-		p := newProgress(k, func(at, _ float64, _ string) {
+		k := takeOff(t.Context(), &router.ToolCall{Max: time.Minute, Progress: func(at, _ float64, _ string) {
 			told = append(told, at)
 			time.Sleep(time.Second)
-		})
-		p.report(update{progress: 1})
+		}})
+		k.report(0, update{progress: 1})
 		synctest.Wait()
 		for at := 2.0; at <= 1000; at++ {
-			p.report(update{progress: at}) // never waits
+			k.report(0, update{progress: at}) // never waits
 		}
-		p.end()
+		k.land()
 		if fmt.Sprint(told) != "[1 1000]" {
 			t.Errorf("told %v", told)
 		}
@@ -115,8 +111,8 @@ func TestWhatWasNotSentDidNotExecuteWhateverTheClock(t *testing.T) {
 func TestACallersDeadlineIsOneWhateverItsCauseIsCalled(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, errors.New("the node took too long"))
 	defer cancel()
-	k := startClocks(ctx, &router.ToolCall{})
-	defer k.stop()
+	k := takeOff(ctx, &router.ToolCall{})
+	defer k.land()
 	if e := ended(k.ctx, true); e.Code != router.Timeout || e.Clock != "caller" || e.Execution != state.Unknown {
 		t.Errorf("%s, clock %q, %s", e.Code, e.Clock, e.Execution)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -59,7 +60,6 @@ type conn struct {
 	replan  func(ReconnectPlan)
 
 	mu       sync.Mutex
-	reports  map[int64]*progress // by progress token
 	inFlight int
 	retired  bool
 	idle     chan struct{} // closed once retired and nothing is in flight
@@ -75,7 +75,7 @@ func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
 	n := &conn{
 		server: s, secrets: secretsOf(&s.Dial), link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
 		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID), limit: o.MaxResponseBytes,
-		reports: map[int64]*progress{}, idle: make(chan struct{}), refresh: make(chan struct{}, 1),
+		idle: make(chan struct{}), refresh: make(chan struct{}, 1),
 		pace: &pace{}, backoff: o.Backoff, replan: o.OnReconnect,
 	}
 	n.life, n.leave = context.WithCancel(context.Background())
@@ -168,6 +168,7 @@ func (c *conn) headers(method, name string) http.Header {
 // first. Closing the stream tells it over HTTP in the later era; elsewhere it
 // takes a notification.
 func (c *conn) post(ctx context.Context, id int64, method string, params []byte, header http.Header) (*transport.JSONRPCResponse, *router.CallError) {
+	ctx, ex := withExchange(ctx, id)
 	resp, err := c.link.SendRequest(ctx, transport.JSONRPCRequest{
 		JSONRPC: protocol.JSONRPC_VERSION, ID: protocol.NewRequestId(id),
 		Method: method, Params: json.RawMessage(params), Header: header,
@@ -176,7 +177,7 @@ func (c *conn) post(ctx context.Context, id int64, method string, params []byte,
 		return resp, nil
 	}
 	e := asCallError(err)
-	if ctx.Err() != nil && e.Execution == state.Unknown && !(c.http && c.modern) {
+	if !(c.http && c.modern) && e.Execution == state.Unknown && ex.flight.owesNotice() {
 		c.sayCancelled(id, e.Message)
 	}
 	return nil, e
@@ -209,34 +210,28 @@ func (c *conn) notified(n protocol.JSONRPCNotification) {
 		c.told(&n)
 	case string(protocol.MethodNotificationProgress):
 		f := n.Params.AdditionalFields
-		token, ok := f["progressToken"].(float64)
-		if !ok {
-			return
-		}
-		c.mu.Lock()
-		p := c.reports[int64(token)]
-		c.mu.Unlock()
+		token, _ := f["progressToken"].(float64) // ours are numbers, and none is 0
 		done, ok := f["progress"].(float64)
-		if p == nil || !ok {
-			return
+		if !ok {
+			done = math.NaN() // rises above nothing
 		}
 		total, _ := f["total"].(float64)
 		message, _ := f["message"].(string)
-		p.report(update{done, total, c.secrets.text(excerpt(message))})
+		c.link.requests().progress(int64(token), update{done, total, message}, c.secrets.text)
 	}
 }
 
-// follow delivers the reports under token to p until the returned function is
-// called.
-func (c *conn) follow(token int64, p *progress) (leave func()) {
-	c.mu.Lock()
-	c.reports[token] = p
-	c.mu.Unlock()
-	return func() {
-		c.mu.Lock()
-		delete(c.reports, token)
-		c.mu.Unlock()
+// goesOn keeps a call going whose answer was the promise of a result (a task): its
+// progress counts until the returned function is called, with the result or
+// without. A failure: the call has ended.
+func (c *conn) goesOn(f *flight) (done func(), e *router.CallError) {
+	id, e := f.goesOn()
+	if e != nil {
+		return nil, e
 	}
+	all := c.link.requests()
+	all.add(id, f, nil)
+	return func() { all.end(id, f.finish()) }, nil
 }
 
 // session is the connection's handle for people and records. It names this

@@ -61,9 +61,8 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 func (p *peer) link() (link, *router.CallError) {
 	server := p.server.Load()
 	o, d := &p.client.opts, &server.Dial
-	stray := func() { o.OnStray(server.ID) }
 	if d.URL != "" {
-		l, e := newHTTPLink(d, o, stray)
+		l, e := newHTTPLink(d, o, p.tally)
 		if e != nil {
 			return nil, e
 		}
@@ -73,7 +72,7 @@ func (p *peer) link() (link, *router.CallError) {
 	if err != nil {
 		return nil, notSent(router.Transport, excerpt(err.Error()), err)
 	}
-	return newStdio(ch, o.MaxResponseBytes, stray), nil
+	return newStdio(ch, o.MaxResponseBytes, p.tally), nil
 }
 
 // diedUnanswered reports whether a process ended at the probe for the later era.

@@ -31,9 +31,12 @@ const (
 
 var errTooLarge = errors.New("the answer is larger than allowed")
 
-// exchange is what was seen on the wire of one HTTP request.
+// exchange is one request on its way: what decides how it ends, and, over HTTP,
+// what was seen of it on the wire.
 type exchange struct {
-	sent atomic.Bool // the request's header has been written
+	id     int64
+	flight *flight
+	sent   atomic.Bool // over HTTP, the request's header has been written
 
 	mu       sync.Mutex
 	status   int // of the POST; 0: no answer began
@@ -48,12 +51,17 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// withExchange returns the exchange of ctx, adding one where there is none.
-func withExchange(ctx context.Context) (context.Context, *exchange) {
-	if ex := exchangeOf(ctx); ex != nil {
+// withExchange returns the exchange of the request in ctx, adding one where there
+// is none: the request is then no call of a tool.
+func withExchange(ctx context.Context, id int64) (context.Context, *exchange) {
+	if ex := exchangeOf(ctx); ex != nil && ex.id == id {
 		return ctx, ex
 	}
-	ex := &exchange{}
+	return newExchange(ctx, id, alone(ctx, id))
+}
+
+func newExchange(ctx context.Context, id int64, f *flight) (context.Context, *exchange) {
+	ex := &exchange{id: id, flight: f}
 	return context.WithValue(ctx, exchangeKey{}, ex), ex
 }
 
@@ -164,12 +172,12 @@ func (x *exchange) rpcError() *router.CallError {
 }
 
 // breakage says what an exchange means that brought no usable answer.
-func (x *exchange) breakage(ctx context.Context, err error) *router.CallError {
+func (x *exchange) breakage(err error) *router.CallError {
 	if x.broke != nil && errors.Is(x.broke, errTooLarge) {
 		return unknown(router.OutputInvalid, errTooLarge.Error(), errTooLarge)
 	}
-	if ctx.Err() != nil {
-		return ended(ctx, x.sent.Load())
+	if as := x.flight.settle(); as == cancelled || as == timedOut {
+		return x.flight.ended(x.sent.Load())
 	}
 	var ue *url.Error
 	if errors.As(err, &ue) {

@@ -22,7 +22,7 @@ type httpLink struct {
 	*transport.StreamableHTTP
 	hop    *origin
 	start  opening
-	stray  func() // called for an answer under a wrong id
+	asked  *requests
 	closed chan struct{}
 	once   sync.Once
 }
@@ -33,7 +33,7 @@ var (
 	_ transport.BidirectionalInterface = (*httpLink)(nil)
 )
 
-func newHTTPLink(d *router.Dial, o *Options, stray func()) (*httpLink, *router.CallError) {
+func newHTTPLink(d *router.Dial, o *Options, t *tally) (*httpLink, *router.CallError) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
@@ -54,7 +54,7 @@ func newHTTPLink(d *router.Dial, o *Options, stray func()) (*httpLink, *router.C
 	if err != nil {
 		return nil, notSent(router.Transport, "the url cannot be used", nil)
 	}
-	return &httpLink{StreamableHTTP: tr, hop: hop, stray: stray, closed: make(chan struct{})}, nil
+	return &httpLink{StreamableHTTP: tr, hop: hop, asked: newRequests(t), closed: make(chan struct{})}, nil
 }
 
 // SendRequest makes one exchange. Its error is a *router.CallError.
@@ -62,9 +62,12 @@ func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest
 	if err := l.start.admit(req.Method); err != nil {
 		return nil, err
 	}
-	ctx, ex := withExchange(ctx)
+	id, _ := req.ID.Value().(int64) // mcp-go's and ours are
+	ctx, ex := withExchange(ctx, id)
+	l.asked.add(id, ex.flight, nil)
+	defer func() { l.asked.end(id, ex.flight.settle()) }()
 	resp, err := l.StreamableHTTP.SendRequest(ctx, req)
-	resp, failure := l.judge(ctx, ex, req, resp, err)
+	resp, failure := l.judge(ex, req, resp, err)
 	if failure != nil {
 		failure = sessionSecret(l.GetSessionId()).mask(failure)
 	}
@@ -77,7 +80,7 @@ func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest
 
 // judge decides by status, then by what arrived; mcp-go's own errors only say
 // that something is missing.
-func (l *httpLink) judge(ctx context.Context, ex *exchange, req transport.JSONRPCRequest,
+func (l *httpLink) judge(ex *exchange, req transport.JSONRPCRequest,
 	resp *transport.JSONRPCResponse, err error) (*transport.JSONRPCResponse, *router.CallError) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -89,11 +92,15 @@ func (l *httpLink) judge(ctx context.Context, ex *exchange, req transport.JSONRP
 		return nil, ex.rejection(l.hop.credentials)
 	}
 	if err != nil {
-		return nil, ex.breakage(ctx, err)
+		return nil, ex.breakage(err)
 	}
 	if resp != nil && resp.ID.String() != req.ID.String() {
-		l.stray()
+		l.asked.tally.add(WrongID)
 		return nil, unknown(router.OutputInvalid, "the answer carries the id of another request", nil)
+	}
+	if kind := ex.flight.answered(ex.id); kind != noStray {
+		l.asked.tally.add(kind)
+		return nil, ex.flight.ended(true)
 	}
 	return conclude(req, resp)
 }
@@ -112,6 +119,7 @@ func (l *httpLink) SendNotification(ctx context.Context, n protocol.JSONRPCNotif
 
 func (l *httpLink) gone() <-chan struct{} { return l.closed }
 func (l *httpLink) opening() *opening     { return &l.start }
+func (l *httpLink) requests() *requests   { return l.asked }
 
 // stop ends the session, which takes a request in the earlier era.
 func (l *httpLink) stop(ctx context.Context) {

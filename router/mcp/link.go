@@ -23,6 +23,8 @@ type link interface {
 	gone() <-chan struct{}
 	// opening is what the link saw of the handshake.
 	opening() *opening
+	// requests are those that the link carries or carried.
+	requests() *requests
 	// stop ends the link; when ctx ends first, by force.
 	stop(ctx context.Context)
 }

@@ -92,6 +92,9 @@ func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 		return h.bye(req)
 	}
 	req = h.dressed(req.WithContext(ctx))
+	if ex != nil && !ex.flight.leave() {
+		return nil, ex.flight.ended(false)
+	}
 	resp, err := h.next.RoundTrip(req)
 	if err != nil {
 		return nil, err

@@ -36,8 +36,14 @@ func unknown(code router.Code, message string, err error) *router.CallError {
 // ended is the failure of a request whose context ended. A request that was
 // not sent did not execute, whatever the clock.
 func ended(ctx context.Context, sent bool) *router.CallError {
+	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+		return endedBy(err, sent) // the cause may be the caller's own word for it
+	}
+	return endedBy(context.Cause(ctx), sent)
+}
+
+func endedBy(cause error, sent bool) *router.CallError {
 	e := unknown(router.Cancelled, "cancelled by the caller", context.Canceled)
-	cause := context.Cause(ctx)
 	if failure, ok := errors.AsType[*router.CallError](cause); ok {
 		v := *failure
 		e = &v
@@ -49,8 +55,7 @@ func ended(ctx context.Context, sent bool) *router.CallError {
 	case errors.Is(cause, errMaximum):
 		e = unknown(router.Timeout, errMaximum.Error(), context.DeadlineExceeded)
 		e.Clock = "maximum"
-	case errors.Is(cause, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
-		// The cause may be the caller's own word for it.
+	case errors.Is(cause, context.DeadlineExceeded):
 		e = unknown(router.Timeout, "the caller's deadline has passed", context.DeadlineExceeded)
 		e.Clock = "caller"
 	}

@@ -19,6 +19,7 @@ type peer struct {
 	server  atomic.Pointer[router.Server]
 	secrets secrets
 	live    atomic.Pointer[conn] // nil: not connected
+	tally   *tally               // outlives p
 	pace    pace                 // of readings of the tools
 
 	mu       sync.Mutex
@@ -46,8 +47,8 @@ type dialing struct {
 	err  *router.CallError
 }
 
-func newPeer(c *Client, s *router.Server) *peer {
-	p := &peer{client: c, secrets: secretsOf(&s.Dial), conns: map[*conn]struct{}{}}
+func newPeer(c *Client, s *router.Server, t *tally) *peer {
+	p := &peer{client: c, tally: t, secrets: secretsOf(&s.Dial), conns: map[*conn]struct{}{}}
 	p.server.Store(s)
 	return p
 }

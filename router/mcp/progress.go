@@ -1,6 +1,6 @@
 package mcp
 
-import "sync"
+import "time"
 
 // update is one progress report.
 type update struct {
@@ -8,84 +8,97 @@ type update struct {
 	message         string
 }
 
-// progress follows one call's reports. They arrive in a connection's reader,
-// which must never wait, so the caller's function runs elsewhere; reports that
-// come while it runs become one, the newest.
-type progress struct {
-	clocks *clocks
+// observer is who is told of a call's progress. Reports arrive in a connection's
+// reader, which must never wait, so they are told elsewhere: by a goroutine that
+// lives only while there is something to tell. Of what comes meanwhile, or too
+// soon after the last, the newest is kept. The flight's lock guards it.
+type observer struct {
 	tell   func(progress, total float64, message string) // nil: nobody asked
-
-	mu     sync.Mutex
-	begun  bool
-	last   float64
 	latest update
-	wake   chan struct{} // holds one token while latest is untold
-	done   chan struct{}
-	told   sync.WaitGroup
+	untold bool
+	ended  bool
+	relays chan struct{} // closed when the goroutine has ended; nil: there is none
+	hurry  chan struct{} // closed to make it end
 }
 
-func newProgress(k *clocks, tell func(float64, float64, string)) *progress {
-	p := &progress{clocks: k, tell: tell}
-	if tell != nil {
-		p.wake, p.done = make(chan struct{}, 1), make(chan struct{})
-		p.told.Go(p.relay)
+// report takes a report in; noStray: it counted.
+func (f *flight) report(token int64, u update) Stray {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noticeLocked()
+	if kind := f.is.progress(f.at(), token, u.progress); kind != noStray {
+		return kind
 	}
-	return p
+	o := &f.to
+	if o.tell == nil || o.ended {
+		return noStray
+	}
+	o.latest, o.untold = u, true
+	if o.relays == nil {
+		o.relays, o.hurry = make(chan struct{}), make(chan struct{})
+		go f.relay(o.relays, o.hurry)
+	}
+	return noStray
 }
 
-// report takes a report in. One that does not rise, or comes after the call's
-// end, is no progress: it neither sets the clock back nor is told.
-func (p *progress) report(u update) {
-	p.mu.Lock()
-	if p.clocks.ctx.Err() != nil || p.begun && !(u.progress > p.last) {
-		p.mu.Unlock()
-		return
-	}
-	p.begun, p.last, p.latest = true, u.progress, u
-	p.mu.Unlock()
-	p.clocks.rewind()
-	if p.tell != nil {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (p *progress) relay() {
+// relay tells until nothing is left to tell, or somebody is in a hurry.
+func (f *flight) relay(done, hurry chan struct{}) {
+	defer close(done)
 	defer func() {
 		if r := recover(); r != nil {
-			p.clocks.cancel(recovered(r))
+			f.cancel(recovered(r))
 		}
 	}()
 	for {
-		select {
-		case <-p.wake:
-			p.tellLatest()
-		case <-p.done:
+		u, wait, more := f.untold()
+		switch {
+		case !more:
 			return
+		case wait == 0:
+			f.to.tell(u.progress, u.total, u.message)
+			continue
 		}
+		soon := time.NewTimer(wait)
+		select {
+		case <-soon.C:
+		case <-hurry:
+		}
+		soon.Stop()
 	}
 }
 
-// end returns when nothing more will be told. A report still untold is told
+// untold returns the report to tell now, or how long to wait for that. more is
+// false when the relay is to end, which it then must.
+func (f *flight) untold() (u update, wait time.Duration, more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := &f.to
+	if !o.untold || o.ended {
+		o.relays = nil
+		return u, 0, false
+	}
+	if wait = f.is.tell(f.at()); wait == 0 {
+		o.untold = false
+	}
+	return o.latest, wait, true
+}
+
+// lastWord returns when nothing more will be told. A report still untold is told
 // now, so that a quick last one is not lost.
-func (p *progress) end() {
-	if p.tell == nil {
-		return
+func (f *flight) lastWord() {
+	f.mu.Lock()
+	o := &f.to
+	o.ended = true
+	relays := o.relays
+	if relays != nil {
+		close(o.hurry)
 	}
-	close(p.done)
-	p.told.Wait()
-	select {
-	case <-p.wake:
-		p.tellLatest()
-	default:
+	f.mu.Unlock()
+	if relays != nil {
+		<-relays
 	}
-}
-
-func (p *progress) tellLatest() {
-	p.mu.Lock()
-	u := p.latest
-	p.mu.Unlock()
-	p.tell(u.progress, u.total, u.message)
+	if o.untold { // nobody else is left to touch it
+		o.untold = false
+		o.tell(o.latest.progress, o.latest.total, o.latest.message)
+	}
 }

@@ -111,7 +111,7 @@ func (s *stdio) dispatch(line []byte) {
 func (s *stdio) deliver(m *message) {
 	id, ok := requestID(m.ID)
 	if !ok {
-		s.stray()
+		s.asked.tally.add(WrongID)
 		return
 	}
 	s.hand(id, answer{resp: &transport.JSONRPCResponse{
@@ -120,15 +120,9 @@ func (s *stdio) deliver(m *message) {
 }
 
 func (s *stdio) hand(id int64, a answer) {
-	s.mu.Lock()
-	reply := s.waiting[id]
-	delete(s.waiting, id) // a second answer finds nobody
-	s.mu.Unlock()
-	if reply == nil {
-		s.stray()
-		return
+	if reply := s.asked.answered(id); reply != nil {
+		reply <- a // has room for the one that won
 	}
-	reply <- a
 }
 
 var idField = regexp.MustCompile(`"id"\s*:\s*(\d+)`)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -29,11 +28,11 @@ type stdio struct {
 	dead  chan struct{} // closed when nothing more will be read
 	cause error         // why, readable once dead is closed
 
-	mu      sync.Mutex
-	waiting map[int64]chan answer
-	notify  func(protocol.JSONRPCNotification)
-	serve   transport.RequestHandler
-	stray   func() // called for an answer that nobody waits for
+	asked *requests
+
+	mu     sync.Mutex
+	notify func(protocol.JSONRPCNotification)
+	serve  transport.RequestHandler
 }
 
 type answer struct {
@@ -43,23 +42,19 @@ type answer struct {
 
 // frame is one message on its way to the child.
 type frame struct {
-	data  []byte
-	taken atomic.Bool // by the writer, or by a caller that withdrew it
+	data   []byte
+	flight *flight // of a request, which decides whether it may still leave; else nil
 }
-
-// claim takes the frame; only the first claimant gets it.
-func (f *frame) claim() bool { return f.taken.CompareAndSwap(false, true) }
 
 var (
 	_ link                             = (*stdio)(nil)
 	_ transport.BidirectionalInterface = (*stdio)(nil)
 )
 
-func newStdio(ch *child, limit int, stray func()) *stdio {
+func newStdio(ch *child, limit int, t *tally) *stdio {
 	s := &stdio{
-		child: ch, limit: limit, stray: stray,
+		child: ch, limit: limit, asked: newRequests(t),
 		queue: make(chan *frame, queued), dead: make(chan struct{}),
-		waiting: map[int64]chan answer{},
 	}
 	go s.write()
 	go s.read()
@@ -91,17 +86,11 @@ func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*tr
 	if err != nil || !ok {
 		return nil, notSent(router.Transport, fmt.Sprintf("the request has no JSON form: %v", err), err)
 	}
-	reply := make(chan answer, 1)
-	s.mu.Lock()
-	s.waiting[id] = reply
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.waiting, id)
-		s.mu.Unlock()
-	}()
-	f := &frame{data: append(data, '\n')}
-	if e := s.enqueue(ctx, f); e != nil {
+	ctx, ex := withExchange(ctx, id)
+	f, reply := ex.flight, make(chan answer, 1)
+	s.asked.add(id, f, reply)
+	defer func() { s.asked.end(id, f.settle()) }()
+	if e := s.enqueue(ctx, &frame{append(data, '\n'), f}); e != nil {
 		return nil, e
 	}
 	select {
@@ -110,16 +99,14 @@ func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*tr
 	case <-ctx.Done():
 	case <-s.dead:
 	}
-	select {
-	case a := <-reply: // completed first: the result stands
+	switch f.settle() {
+	case completed: // first: the result stands, and is being handed over
+		a := <-reply
 		return a.resp, a.err
-	default:
+	case failed:
+		return nil, s.death(f.left())
 	}
-	sent := !f.claim()
-	if ctx.Err() != nil {
-		return nil, ended(ctx, sent)
-	}
-	return nil, s.death(sent)
+	return nil, f.ended(f.left())
 }
 
 func (s *stdio) enqueue(ctx context.Context, f *frame) *router.CallError {
@@ -164,7 +151,7 @@ func (s *stdio) write() {
 	for {
 		select {
 		case f := <-s.queue:
-			if !f.claim() {
+			if f.flight != nil && !f.flight.leave() {
 				continue
 			}
 			if _, err := s.child.stdin.Write(f.data); err != nil {
@@ -201,6 +188,7 @@ func (s *stdio) Close() error {
 
 func (s *stdio) gone() <-chan struct{} { return s.dead }
 func (s *stdio) opening() *opening     { return &s.start }
+func (s *stdio) requests() *requests   { return s.asked }
 
 func (s *stdio) stop(ctx context.Context) {
 	s.child.stop(ctx)

@@ -137,7 +137,7 @@ func TestAServerThatDiesAtTheProbeIsAskedInTheEarlierEra(t *testing.T) {
 func TestJunkAndStrayAnswersDoNotReachACall(t *testing.T) {
 	s := stdioServer(t, "floods")
 	var stray atomic.Int64
-	c := newClient(t, &mcp.Options{MaxResponseBytes: 100 << 10, OnStray: func(server string) {
+	c := newClient(t, &mcp.Options{MaxResponseBytes: 100 << 10, OnStray: func(server string, _ mcp.Stray) {
 		if server == s.ID {
 			stray.Add(1)
 		}
@@ -152,12 +152,15 @@ func TestJunkAndStrayAnswersDoNotReachACall(t *testing.T) {
 	if n := stray.Load(); n != 2 {
 		t.Errorf("%d stray answers were told of, want 2", n)
 	}
+	if got := c.Strays(s.ID); got[mcp.DuplicateAnswer] != 2 { // under the id of the handshake
+		t.Errorf("counted %v", got)
+	}
 }
 
 func TestAnAnswerThatComesAfterItsCallEndedIsToldOfAndDropped(t *testing.T) {
 	late := make(chan string, 1)
 	s := stdioServer(t, "answers late")
-	c := newClient(t, &mcp.Options{OnStray: func(server string) { late <- server }})
+	c := newClient(t, &mcp.Options{OnStray: func(server string, kind mcp.Stray) { late <- server + " " + string(kind) }})
 	if _, err := c.Describe(t.Context(), s); err != nil { // starting it is no part of the clocks below
 		t.Fatal(err)
 	}
@@ -169,7 +172,7 @@ func TestAnAnswerThatComesAfterItsCallEndedIsToldOfAndDropped(t *testing.T) {
 	}
 	select {
 	case got := <-late:
-		if got != s.ID {
+		if got != s.ID+" late_answer" {
 			t.Errorf("told of %q", got)
 		}
 	case <-time.After(10 * time.Second):
