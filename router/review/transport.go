@@ -1,0 +1,36 @@
+package review
+
+import (
+	"strings"
+
+	"junction/router"
+)
+
+// Transport is how the server is spoken to.
+type Transport struct {
+	Kind    Kind   `json:"kind"`
+	Era     string `json:"era"`     // "2026-07-28 and later", "up to 2025-11-25", "unknown"
+	Session string `json:"session"` // what one is, and what ends it
+	Cancel  Signal `json:"cancel"`
+	Secure  bool   `json:"secure"` // nobody on the way can read or change it
+}
+
+func transport(in *router.Inspection) Transport {
+	k := KindOf(in.Server, in.Description)
+	t := Transport{Kind: k, Era: "unknown", Cancel: k.Cancel(), Secure: k == Stdio || strings.HasPrefix(strings.ToLower(in.Server.Dial.URL), "https://")}
+	if d := in.Description; d != nil {
+		t.Era = "up to 2025-11-25"
+		if d.Modern {
+			t.Era = "2026-07-28 and later"
+		}
+	}
+	switch k {
+	case Stdio:
+		t.Session = "the child process; it ends with it"
+	case LegacyHTTP:
+		t.Session = "Mcp-Session-Id, where the server gives one; a 404 ends it, and a request that it refused is made again, once"
+	default:
+		t.Session = "none on the wire: every request says the protocol version and what the client can do"
+	}
+	return t
+}
