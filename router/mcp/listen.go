@@ -154,7 +154,7 @@ func (c *conn) carryOut(p ReconnectPlan) bool {
 		return false
 	}
 	if slices.Contains(p.Reread, string(protocol.MethodToolsList)) {
-		c.stale.Store(true)
+		c.suspect()
 	}
 	return true
 }
@@ -174,10 +174,15 @@ func (c *conn) told(n *protocol.JSONRPCNotification) {
 	case protocol.MethodNotificationToolsListChanged:
 		// What is said on a child's own pipe is said to us: libraries leave the id out.
 		if !c.modern || mine && s.granted.Load() || !tagged && !c.http {
-			c.announced.Store(true)
-			c.stale.Store(true)
+			c.suspect()
 		}
 	}
+}
+
+// suspect has the tools read again: the server told of a change, or would have.
+func (c *conn) suspect() {
+	c.announced.Store(true)
+	c.stale.Store(true)
 }
 
 func (c *conn) acknowledged(s *subscription, n *protocol.JSONRPCNotification) {
@@ -188,7 +193,7 @@ func (c *conn) acknowledged(s *subscription, n *protocol.JSONRPCNotification) {
 	} else {
 		// A change since the last reading went untold; the acknowledgement of the
 		// first subscription comes before there was one.
-		c.stale.Store(true)
+		c.suspect()
 		s.granted.Store(true)
 	}
 	s.tell()

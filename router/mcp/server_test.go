@@ -67,6 +67,8 @@ func playServer(role string) int {
 		return answerLate()
 	case "floods":
 		return flood()
+	case "tells on a pipe":
+		return tellOnPipe()
 	}
 	fmt.Fprintln(os.Stderr, "unknown role", role)
 	return 2

@@ -1,0 +1,409 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"junction/router"
+	"junction/router/mcp"
+)
+
+// telling is a server of the later era, written by hand, that tells its subscribers
+// of changes to its tools.
+type telling struct {
+	grant  string                            // what it acknowledges; "": what was asked for
+	refuse func(http.ResponseWriter, string) // instead of a stream; nil: none
+
+	mu      sync.Mutex
+	tools   []string
+	version string
+	lists   int // readings of the tools
+	now     int // of them under way
+	most    int
+	asked   []asked      // the subscriptions
+	streams chan *stream // those open
+}
+
+// asked is a subscription as it was requested.
+type asked struct {
+	id     string
+	header http.Header
+	filter string
+}
+
+// stream is an open subscription; say sends an event, end ends it.
+type stream struct {
+	id  string
+	say chan string
+	end chan struct{}
+}
+
+func newTelling(tools ...string) *telling {
+	return &telling{tools: tools, version: "1", streams: make(chan *stream, 100)}
+}
+
+func (s *telling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	id := string(idOf(body))
+	is := func(method string) bool { return bytes.Contains(body, []byte(`"method":"`+method+`"`)) }
+	switch {
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case is("server/discover"):
+		s.mu.Lock()
+		v := s.version
+		s.mu.Unlock()
+		answer(w, id, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"raw","version":"`+v+`"}}}`)
+	case is("tools/list"):
+		s.list(w, id)
+	case is("subscriptions/listen"):
+		s.listen(w, r, id, body)
+	default:
+		answer(w, id, fine)
+	}
+}
+
+func (s *telling) list(w http.ResponseWriter, id string) {
+	s.mu.Lock()
+	s.lists++
+	s.now++
+	s.most = max(s.most, s.now)
+	var all []string
+	for _, name := range s.tools {
+		all = append(all, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+	}
+	s.mu.Unlock()
+	answer(w, id, `{"tools":[`+strings.Join(all, ",")+`]}`)
+	s.mu.Lock()
+	s.now--
+	s.mu.Unlock()
+}
+
+func (s *telling) listen(w http.ResponseWriter, r *http.Request, id string, body []byte) {
+	var req struct {
+		Params struct {
+			Notifications json.RawMessage `json:"notifications"`
+		} `json:"params"`
+	}
+	json.Unmarshal(body, &req)
+	s.mu.Lock()
+	s.asked = append(s.asked, asked{id, r.Header.Clone(), string(req.Params.Notifications)})
+	s.mu.Unlock()
+	if s.refuse != nil {
+		s.refuse(w, id)
+		return
+	}
+	grant := s.grant
+	if grant == "" {
+		grant = string(req.Params.Notifications)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	tell := func(event string) {
+		// The event ids are bait: a stream of this era cannot be taken up again.
+		fmt.Fprintf(w, "id: 42\ndata: %s\n\n", event)
+		w.(http.Flusher).Flush()
+	}
+	tell(notification("subscriptions/acknowledged", id, `,"notifications":`+grant))
+	st := &stream{id: id, say: make(chan string), end: make(chan struct{})}
+	s.streams <- st
+	for {
+		select {
+		case event := <-st.say:
+			tell(event)
+		case <-st.end:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// notification is one of a subscription; id "": of none.
+func notification(method, id, more string) string {
+	meta := ""
+	if id != "" {
+		meta = `"io.modelcontextprotocol/subscriptionId":` + id
+	}
+	return `{"jsonrpc":"2.0","method":"notifications/` + method + `","params":{"_meta":{` + meta + `}` + more + `}}`
+}
+
+func (s *telling) set(tools ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = tools
+}
+
+func (s *telling) saw() (lists int, subscriptions []asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists, slices.Clone(s.asked)
+}
+
+func (s *telling) next(t *testing.T) *stream {
+	t.Helper()
+	select {
+	case st := <-s.streams:
+		return st
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody subscribed")
+		return nil
+	}
+}
+
+func names(t *testing.T, c *mcp.Client, s *router.Server) string {
+	t.Helper()
+	d, err := c.Describe(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, tool := range d.Tools {
+		all = append(all, tool.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestReconnectIsANewRequestWithoutLastEventIDAndRereads(t *testing.T) {
+	t.Parallel()
+	h := newTelling("one")
+	s, _ := raw(t, h)
+	pace := mcp.Backoff{Base: 4 * time.Millisecond, Cap: 8 * time.Millisecond, Seed: 7}
+	plans := make(chan mcp.ReconnectPlan, 1)
+	subscribed := make(chan int, 1) // subscriptions seen when the plan was made
+	c := newClient(t, &mcp.Options{Backoff: pace, OnReconnect: func(p mcp.ReconnectPlan) {
+		_, asked := h.saw()
+		select {
+		case plans <- p:
+			subscribed <- len(asked)
+		default:
+		}
+	}})
+	if got := names(t, c, s); got != "one" {
+		t.Fatal(got)
+	}
+	first := h.next(t)
+	h.set("one", "two") // nobody is told: the stream is cut
+	close(first.end)
+	second := h.next(t)
+	plan := <-plans
+	want := mcp.ReconnectPlan{
+		Server: s.ID, Attempt: 1, Wait: mcp.PlanReconnect(pace, s.ID, 1, mcp.Filter{}).Wait, Method: "subscriptions/listen", NewID: true,
+		Filter: mcp.Filter{ToolsListChanged: true}, Reread: []string{"tools/list"}, SendLastEventID: false,
+	}
+	if diff := cmp.Diff(want, plan); diff != "" {
+		t.Error(diff)
+	}
+	if n := <-subscribed; n != 1 {
+		t.Errorf("%d subscriptions when the plan was made, want 1: it is made before it is carried out", n)
+	}
+	if plan.Wait >= pace.Base {
+		t.Errorf("the first wait is %v, want below %v", plan.Wait, pace.Base)
+	}
+	data, err := json.Marshal(plan)
+	if err != nil || !bytes.Contains(data, []byte(`"reread":["tools/list"],"sendLastEventId":false`)) {
+		t.Errorf("the plan as data: %s, %v", data, err)
+	}
+	eventually(t, "the tools are read again", func() bool { return names(t, c, s) == "one two" })
+	_, asked := h.saw()
+	if len(asked) != 2 || asked[0].id == asked[1].id || second.id != asked[1].id {
+		t.Fatalf("%d subscriptions, ids %+v", len(asked), asked)
+	}
+	for _, a := range asked {
+		if _, sent := a.header["Last-Event-Id"]; sent || a.filter != `{"toolsListChanged":true}` || a.header.Get("Mcp-Method") != "subscriptions/listen" {
+			t.Errorf("subscription %s: filter %s, headers %v", a.id, a.filter, a.header)
+		}
+	}
+}
+
+func TestASubscriptionThatIsRefusedIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]*telling{
+		"unknown method": {refuse: func(w http.ResponseWriter, id string) {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, id)
+		}},
+		"unknown method, without a status": {refuse: func(w http.ResponseWriter, id string) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, id)
+		}},
+		"no leave":        {refuse: func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusForbidden) }},
+		"nothing granted": {grant: `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h.tools, h.streams = []string{"one"}, make(chan *stream, 100)
+			s, _ := raw(t, h)
+			var plans atomic.Int64
+			c := newClient(t, &mcp.Options{
+				Backoff:     mcp.Backoff{Base: time.Millisecond, Cap: time.Millisecond},
+				OnReconnect: func(mcp.ReconnectPlan) { plans.Add(1) },
+			})
+			for range 5 {
+				if got := names(t, c, s); got != "one" {
+					t.Fatal(got)
+				}
+				if _, err := c.Call(t.Context(), s, call("one", nil)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if h.grant != "" {
+				select {
+				case <-h.streams:
+				case <-time.After(5 * time.Second):
+					t.Fatal("nobody subscribed")
+				}
+			}
+			if _, asked := h.saw(); len(asked) != 1 || plans.Load() != 0 {
+				t.Errorf("%d subscriptions, %d plans", len(asked), plans.Load())
+			}
+		})
+	}
+}
+
+func TestAStreamThatEndsAtOnceIsPacedByTheBackoff(t *testing.T) {
+	t.Parallel()
+	h := newTelling("one")
+	h.refuse = func(w http.ResponseWriter, id string) { // acknowledged, and cut
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: %s\n\n", notification("subscriptions/acknowledged", id, `,"notifications":{"toolsListChanged":true}`))
+	}
+	s, _ := raw(t, h)
+	plans := make(chan mcp.ReconnectPlan, 100)
+	c := newClient(t, &mcp.Options{
+		Backoff:     mcp.Backoff{Base: time.Millisecond, Seed: 3},
+		OnReconnect: func(p mcp.ReconnectPlan) { plans <- p },
+	})
+	names(t, c, s)
+	for n := 1; n <= 6; n++ {
+		select {
+		case p := <-plans:
+			if p.Attempt != n {
+				t.Fatalf("attempt %d is counted as %d", n, p.Attempt)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("it gave up")
+		}
+	}
+}
+
+// tellOnPipe is a child of the later era that tells its subscriber of a tool which
+// appears with the first call.
+func tellOnPipe() int {
+	in := bufio.NewReader(os.Stdin)
+	tools, subscription := `{"name":"echo","inputSchema":{"type":"object"}}`, ""
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return 0
+		}
+		id := string(idOf(line))
+		is := func(method string) bool { return bytes.Contains(line, []byte(`"method":"`+method+`"`)) }
+		reply := func(result string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result) }
+		switch {
+		case is("server/discover"):
+			reply(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`)
+		case is("tools/list"):
+			reply(`{"tools":[` + tools + `]}`)
+		case is("subscriptions/listen"):
+			subscription = id
+			fmt.Println(notification("subscriptions/acknowledged", id, `,"notifications":{"toolsListChanged":true}`))
+		case is("tools/call"):
+			tools += `,{"name":"late","inputSchema":{"type":"object"}}`
+			fmt.Println(notification("tools/list_changed", subscription, ""))
+			reply(fine)
+		}
+	}
+}
+
+func TestASubscriptionOnAChildsPipeIsHeard(t *testing.T) {
+	t.Parallel()
+	s := stdioServer(t, "tells on a pipe")
+	c := newClient(t, nil)
+	if got := names(t, c, s); got != "echo" {
+		t.Fatal(got)
+	}
+	if _, err := c.Call(t.Context(), s, call("echo", nil)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the tools are read again", func() bool { return names(t, c, s) == "echo late" })
+}
+
+// A child of mcp-go's ends when its input does, a subscription or not.
+func TestASubscriptionDoesNotHoldUpAChildsEnd(t *testing.T) {
+	t.Parallel()
+	s := stdioServer(t, "modern")
+	c := mcp.New(&mcp.Options{Grace: time.Minute})
+	names(t, c, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFloodOfAnnouncementsBringsFewReadingsOneAtATime(t *testing.T) {
+	t.Parallel()
+	h := newTelling("one")
+	s, _ := raw(t, h)
+	c := newClient(t, nil)
+	names(t, c, s)
+	st := h.next(t)
+	began := time.Now()
+	const atLeast, least = 10_000, 1200 * time.Millisecond
+	told := 0
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		for told < atLeast || time.Since(began) < least {
+			st.say <- notification("tools/list_changed", st.id, "")
+			told++
+		}
+	})
+	done := make(chan struct{})
+	var calls sync.WaitGroup
+	var made atomic.Int64
+	for range 8 {
+		calls.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := c.Call(t.Context(), s, call("one", nil)); err != nil {
+					t.Error(err)
+					return
+				}
+				made.Add(1)
+			}
+		})
+	}
+	flood.Wait()
+	took := time.Since(began)
+	close(done)
+	calls.Wait()
+	lists, _ := h.saw()
+	if allowed := 1 + 4 + 1 + int(took/time.Second); lists > allowed {
+		t.Errorf("%d readings in %v, want at most %d", lists, took, allowed)
+	}
+	h.mu.Lock()
+	most := h.most
+	h.mu.Unlock()
+	if lists < 4 || most != 1 || made.Load() < 100 {
+		t.Errorf("%d readings, %d at once, %d calls", lists, most, made.Load())
+	}
+	t.Logf("%d announcements and %d calls in %v: %d readings", told, made.Load(), took.Round(time.Millisecond), lists)
+}
