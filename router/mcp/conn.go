@@ -73,7 +73,7 @@ func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
 	rand.Read(seed[:]) //nolint:errcheck // it cannot fail
 	_, overHTTP := l.(transport.HTTPConnection)
 	n := &conn{
-		server: s, secrets: secretsOf(&s.Dial), link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
+		server: s, secrets: secretsBehind(l, &s.Dial), link: l, client: c, version: c.ProtocolVersion(), http: overHTTP,
 		nonce: hex.EncodeToString(seed[8:]), opened: time.Now(), log: o.Logger.With("server", s.ID), limit: o.MaxResponseBytes,
 		idle: make(chan struct{}), refresh: make(chan struct{}, 1),
 		pace: &pace{}, backoff: o.Backoff, replan: o.OnReconnect,
@@ -237,9 +237,9 @@ func (c *conn) goesOn(f *flight) (done func(), e *router.CallError) {
 // session is the connection's handle for people and records. It names this
 // connection only, and gives away nothing of the wire's session.
 func (c *conn) session(fingerprint string) state.Session {
-	scheme := scheme(&c.server.Dial)
+	scheme := schemeBehind(c.link, &c.server.Dial)
 	where := c.server.Endpoint()
-	id := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, c.nonce}, "\n")))
+	id := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, c.nonce}, "\n")))
 	about := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, fingerprint}, "\n")))
 	return state.Session{
 		ID: hex.EncodeToString(id[:16]), Server: c.server.ID, Endpoint: where, ProtocolVersion: c.version,

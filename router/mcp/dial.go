@@ -62,7 +62,7 @@ func (p *peer) link() (link, *router.CallError) {
 	server := p.server.Load()
 	o, d := &p.client.opts, &server.Dial
 	if d.URL != "" {
-		l, e := newHTTPLink(d, o, p.tally)
+		l, e := newHTTPLink(d, o, p.wallet, p.tally)
 		if e != nil {
 			return nil, e
 		}

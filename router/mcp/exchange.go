@@ -37,6 +37,8 @@ type exchange struct {
 	id     int64
 	flight *flight
 	sent   atomic.Bool // over HTTP, the request's header has been written
+	greets bool        // part of the handshake
+	unmet  *unmet      // why no credential served it; nil: none was asked for, or one did
 
 	mu       sync.Mutex
 	status   int // of the POST; 0: no answer began

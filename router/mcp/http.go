@@ -33,7 +33,7 @@ var (
 	_ transport.BidirectionalInterface = (*httpLink)(nil)
 )
 
-func newHTTPLink(d *router.Dial, o *Options, t *tally) (*httpLink, *router.CallError) {
+func newHTTPLink(d *router.Dial, o *Options, w *wallet, t *tally) (*httpLink, *router.CallError) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
@@ -46,7 +46,7 @@ func newHTTPLink(d *router.Dial, o *Options, t *tally) (*httpLink, *router.CallE
 	if err != nil {
 		return nil, notSent(router.Transport, err.Error(), err)
 	}
-	hop := newOrigin(u, d.Headers, config, o)
+	hop := newOrigin(u, d.Headers, config, w, o)
 	// The headers stay with hop, which knows where they may go.
 	tr, err := transport.NewStreamableHTTP(d.URL,
 		transport.WithHTTPBasicClient(&http.Client{Transport: hop, CheckRedirect: hop.redirect}),
@@ -64,6 +64,7 @@ func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest
 	}
 	id, _ := req.ID.Value().(int64) // mcp-go's and ours are
 	ctx, ex := withExchange(ctx, id)
+	ex.greets = req.Method == string(protocol.MethodServerDiscover) || req.Method == string(protocol.MethodInitialize)
 	l.asked.add(id, ex.flight, nil)
 	defer func() { l.asked.end(id, ex.flight.settle()) }()
 	resp, err := l.StreamableHTTP.SendRequest(ctx, req)
@@ -89,7 +90,14 @@ func (l *httpLink) judge(ex *exchange, req transport.JSONRPCRequest,
 			(ex.status == http.StatusBadRequest || ex.status == http.StatusNotFound) {
 			return resp, nil // which error it is decides the era
 		}
-		return nil, ex.rejection(l.hop.credentials)
+		e := ex.rejection(l.hop.credentials || len(l.hop.wallet.cards) > 0)
+		if ex.unmet != nil {
+			e = ex.unmet.apply(e)
+		}
+		return nil, e
+	}
+	if e, ok := errors.AsType[*router.CallError](err); ok {
+		return nil, e // of what came before the request
 	}
 	if err != nil {
 		return nil, ex.breakage(err)

@@ -30,7 +30,8 @@ var errLinkLocal = errors.New("link-local addresses and others that serve machin
 type origin struct {
 	scheme, host string
 	headers      map[string]string
-	credentials  bool
+	credentials  bool // in headers, or in the URL
+	wallet       *wallet
 	secrets      secrets
 	limit        int
 	next         *http.Transport
@@ -38,12 +39,12 @@ type origin struct {
 	cut          context.CancelFunc
 }
 
-func newOrigin(u *url.URL, headers map[string]string, config *tls.Config, o *Options) *origin {
+func newOrigin(u *url.URL, headers map[string]string, config *tls.Config, w *wallet, o *Options) *origin {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, Control: refuseLinkLocal}
 	d := &router.Dial{URL: u.String(), Headers: headers}
 	h := &origin{
 		scheme: u.Scheme, host: u.Host, headers: headers,
-		credentials: credentials(d), secrets: secretsOf(d),
+		credentials: credentials(d), wallet: w, secrets: w.secrets,
 		limit: o.MaxResponseBytes,
 		next: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
@@ -91,11 +92,8 @@ func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	} else if req.Method == http.MethodDelete {
 		return h.bye(req)
 	}
-	req = h.dressed(req.WithContext(ctx))
-	if ex != nil && !ex.flight.leave() {
-		return nil, ex.flight.ended(false)
-	}
-	resp, err := h.next.RoundTrip(req)
+	req = req.WithContext(ctx)
+	resp, err := h.send(req, ex)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +110,7 @@ func (h *origin) bye(req *http.Request) (*http.Response, error) {
 	defer cancel()
 	release := context.AfterFunc(h.base, cancel)
 	defer release()
-	resp, err := h.next.RoundTrip(h.dressed(req.WithContext(ctx)))
+	resp, err := h.next.RoundTrip(h.dressed(req.WithContext(ctx), h.wallet.worn.Load()))
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +119,20 @@ func (h *origin) bye(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// dressed adds the configured headers to a request for the origin.
-func (h *origin) dressed(req *http.Request) *http.Request {
-	if len(h.headers) > 0 && req.URL.Scheme == h.scheme && req.URL.Host == h.host {
-		req.Header = req.Header.Clone()
-		for k, v := range h.headers {
-			req.Header.Set(k, v)
-		}
-		sendOnce(req.Header)
+// dressed gives a request for the origin the configured headers and a credential,
+// in a header of its own.
+func (h *origin) dressed(req *http.Request, b *badge) *http.Request {
+	if b == nil && len(h.headers) == 0 || req.URL.Scheme != h.scheme || req.URL.Host != h.host {
+		return req
 	}
+	req.Header = req.Header.Clone()
+	for k, v := range h.headers {
+		req.Header.Set(k, v)
+	}
+	if b != nil {
+		req.Header[b.card.header] = b.value
+	}
+	sendOnce(req.Header)
 	return req
 }
 
@@ -155,10 +158,13 @@ func (h *origin) record(req *http.Request, resp *http.Response, ex *exchange) (*
 			return nil, fmt.Errorf("the refusal could not be read: %w", err)
 		}
 		// Masked before any of it is shortened for a message.
-		body = []byte(h.secrets.replace.Replace(string(body)))
+		body = []byte(h.secrets.whole(string(body)))
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 	} else {
 		resp.Body = &bounded{ReadCloser: resp.Body, limit: h.limit, ex: ex, events: isEventStream(resp)}
+	}
+	if resp.StatusCode == http.StatusUnauthorized && len(h.wallet.cards) == 0 {
+		ex.unmet = &unmet{text: taken(demanded(resp.Header))}
 	}
 	ex.note(req, resp, body)
 	// mcp-go drops the body of a 404 and ends the session; here the status has

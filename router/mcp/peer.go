@@ -18,6 +18,7 @@ type peer struct {
 	client  *Client
 	server  atomic.Pointer[router.Server]
 	secrets secrets
+	wallet  *wallet
 	live    atomic.Pointer[conn] // nil: not connected
 	tally   *tally               // outlives p
 	pace    pace                 // of readings of the tools
@@ -49,6 +50,7 @@ type dialing struct {
 
 func newPeer(c *Client, s *router.Server, t *tally) *peer {
 	p := &peer{client: c, tally: t, secrets: secretsOf(&s.Dial), conns: map[*conn]struct{}{}}
+	p.wallet = newWallet(&s.Dial, p.secrets, func(n int) time.Duration { return c.opts.Backoff.delay(s.ID, n) })
 	p.server.Store(s)
 	return p
 }
@@ -68,7 +70,7 @@ func (p *peer) serves(s *router.Server) bool {
 
 func sameDial(a, b *router.Dial) bool {
 	return a.Command == b.Command && a.Dir == b.Dir && a.URL == b.URL && a.ServerName == b.ServerName && a.CAFile == b.CAFile && slices.Equal(a.Args, b.Args) &&
-		maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers)
+		maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers) && slices.EqualFunc(a.Auth, b.Auth, sameCredential)
 }
 
 func (p *peer) tell(s State) { p.client.opts.OnStateChange(p.server.Load().ID, s) }
@@ -254,6 +256,7 @@ func (p *peer) retire() {
 	if c := p.live.Swap(nil); c != nil {
 		c.retire()
 	}
+	p.wallet.close()
 	p.tell(Closed)
 }
 
@@ -271,4 +274,5 @@ func (p *peer) close(ctx context.Context) {
 		ending.Go(func() { c.end(ctx, true) })
 	}
 	ending.Wait()
+	p.wallet.wait()
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"junction/router"
@@ -13,7 +15,19 @@ import (
 
 // secrets masks a server's credentials in text that comes from it: a server
 // may repeat a token that it refuses.
-type secrets struct {
+type secrets struct{ *vault }
+
+// vault is what is masked, which grows: tokens are obtained on the way.
+type vault struct {
+	now atomic.Pointer[mask]
+
+	mu     sync.Mutex
+	fixed  []string // what the configuration holds
+	learnt []string // tokens obtained since, newest last
+}
+
+// mask is what is masked at one time. It is never changed.
+type mask struct {
 	values  []string // longest first: one may begin with another
 	replace *strings.Replacer
 }
@@ -22,9 +36,40 @@ const (
 	// minSecret is the shortest text worth masking; shorter ones would mask words.
 	minSecret = 6
 	masked    = "[masked]"
+	// maxLearnt is how many obtained tokens are remembered: a server may repeat
+	// one that was replaced in the meantime.
+	maxLearnt = 16
 )
 
-func maskOf(values []string) secrets {
+func masking(values []string) secrets {
+	s := secrets{&vault{fixed: slices.Clone(values)}}
+	s.now.Store(maskOf(values))
+	return s
+}
+
+// learn masks another value from here on.
+func (s *vault) learn(v string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.learnt, v) {
+		return
+	}
+	if s.learnt = append(s.learnt, v); len(s.learnt) > maxLearnt {
+		s.learnt = slices.Delete(s.learnt, 0, 1)
+	}
+	s.now.Store(maskOf(slices.Concat(s.fixed, s.learnt)))
+}
+
+// secretsBehind are those of a link's server, tokens obtained meanwhile included.
+func secretsBehind(l link, d *router.Dial) secrets {
+	if h, ok := l.(*httpLink); ok {
+		return h.hop.secrets
+	}
+	return secretsOf(d)
+}
+
+// maskOf changes values.
+func maskOf(values []string) *mask {
 	for _, v := range values {
 		if strings.ContainsAny(v, "\r\n") { // a key file's text comes back in lines, or as one
 			values = append(values, legible(v, len(v)))
@@ -40,7 +85,7 @@ func maskOf(values []string) secrets {
 	for _, v := range values {
 		pairs = append(pairs, v, masked)
 	}
-	return secrets{values, strings.NewReplacer(pairs...)}
+	return &mask{values, strings.NewReplacer(pairs...)}
 }
 
 // secretsOf gathers what a server is given in confidence, in each form in which
@@ -66,8 +111,15 @@ func secretsOf(d *router.Dial) secrets {
 			all = append(all, urlSecrets(v)...) // such as a database's address
 		}
 	}
+	for _, c := range d.Auth {
+		all = append(all, c.Token)
+		if c.OAuth != nil {
+			all = append(all, c.OAuth.ClientSecret, url.QueryEscape(c.OAuth.ClientSecret),
+				base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(c.OAuth.ClientID)+":"+url.QueryEscape(c.OAuth.ClientSecret))))
+		}
+	}
 	all = append(all, argSecrets(d.Args)...)
-	return maskOf(append(all, urlSecrets(d.URL)...))
+	return masking(append(all, urlSecrets(d.URL)...))
 }
 
 // urlSecrets are userinfo and query of a URL, as written and as meant. A name
@@ -122,7 +174,7 @@ func argSecrets(args []string) []string {
 }
 
 // sessionSecret masks the wire's session id, which is a credential.
-func sessionSecret(id string) secrets { return maskOf([]string{id}) }
+func sessionSecret(id string) secrets { return masking([]string{id}) }
 
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
@@ -149,16 +201,20 @@ func (s secrets) mask(e *router.CallError) *router.CallError {
 	return &v
 }
 
+// whole masks whole credentials.
+func (s secrets) whole(t string) string { return s.now.Load().replace.Replace(t) }
+
 // text masks whole credentials, and the beginning of one where an excerpt ended
 // in its middle.
 func (s secrets) text(t string) string {
-	t = s.replace.Replace(t)
+	m := s.now.Load()
+	t = m.replace.Replace(t)
 	const end = "…"
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(t, end)
 		if found {
-			before = s.untail(before)
+			before = m.untail(before)
 		}
 		b.WriteString(before)
 		if !found {
@@ -171,10 +227,10 @@ func (s secrets) text(t string) string {
 
 // untail masks the longest end of t that begins a credential, if it is longer
 // than chance explains.
-func (s secrets) untail(t string) string {
+func (m *mask) untail(t string) string {
 	const least = 4
 	longest := 0
-	for _, v := range s.values {
+	for _, v := range m.values {
 		for n := min(len(v)-1, len(t)); n >= least && n > longest; n-- {
 			if strings.HasSuffix(t, v[:n]) && (n == len(v) || utf8.RuneStart(v[n])) {
 				longest = n

@@ -55,8 +55,9 @@ func TestRetryAfterIsHeldAgainstTheServersOwnClock(t *testing.T) {
 	}
 }
 
-func TestOneHeaderGoesToItsOriginOnly(t *testing.T) {
+func TestCredentialsGoToTheirOriginOnly(t *testing.T) {
 	h := &origin{scheme: "http", host: "a.example", headers: map[string]string{"Authorization": "secret"}}
+	b := &badge{card: &card{header: "X-Api-Key"}, value: []string{"secret"}}
 	for url, want := range map[string]string{
 		"http://a.example/x": "secret", "https://a.example/x": "", "http://a.example:81/x": "", "http://b.example/x": "",
 	} {
@@ -64,8 +65,10 @@ func TestOneHeaderGoesToItsOriginOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := h.dressed(req).Header.Get("Authorization"); got != want {
-			t.Errorf("%s: %q", url, got)
+		for _, name := range []string{"Authorization", "X-Api-Key"} {
+			if got := h.dressed(req, b).Header.Get(name); got != want {
+				t.Errorf("%s, %s: %q", url, name, got)
+			}
 		}
 	}
 }
@@ -135,7 +138,7 @@ func FuzzExcerpt(f *testing.F) {
 func TestALinkLocalAddressIsRefusedBeforeAProxyIsAsked(t *testing.T) {
 	o := new(Options).withDefaults()
 	for _, url := range []string{"http://169.254.169.254/mcp", "http://[fe80::1%25eth0]:80/", "https://[::ffff:169.254.1.1]/"} {
-		if _, e := newHTTPLink(&router.Dial{URL: url}, &o, nil); e == nil || e.Execution != state.NotExecuted {
+		if _, e := newHTTPLink(&router.Dial{URL: url}, &o, nil, nil); e == nil || e.Execution != state.NotExecuted {
 			t.Errorf("%s: %v", url, e)
 		}
 	}
