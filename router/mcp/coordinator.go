@@ -116,12 +116,13 @@ func (c *coordinator) tick(at time.Duration) clock {
 
 // begin starts a request of the call under a new id; false: the call has ended.
 func (c *coordinator) begin(at time.Duration, id int64) bool {
-	if c.tick(at) != noClock || c.phase == cancelled || c.phase == timedOut {
+	if c.phase == cancelled || c.phase == timedOut {
 		return false
 	}
 	c.id, c.phase = id, started
 	c.left, c.answered, c.risen, c.last = false, false, false, 0
-	return true
+	c.tick(at)
+	return c.phase == started
 }
 
 // leave asks whether the request may go out, and notes that it did.
@@ -154,11 +155,12 @@ func (c *coordinator) answer(at time.Duration, id int64) Stray {
 // goesOn takes the request up again whose answer was only the promise of a
 // result: its token lives on until finish. false: the call has ended.
 func (c *coordinator) goesOn(at time.Duration) bool {
-	if c.phase != completed || c.tick(at) != noClock {
+	if c.tick(at); c.phase != completed {
 		return false
 	}
 	c.phase = started
-	return true
+	c.tick(at)
+	return c.phase == started
 }
 
 // finish completes a request that went on; false: something else ended it first.
@@ -209,11 +211,10 @@ func (c *coordinator) notice() bool {
 
 // progress takes a report; noStray: it rises, and has set the idle clock back.
 func (c *coordinator) progress(at time.Duration, token int64, value float64) Stray {
-	if token != c.id {
-		return UnknownToken
-	}
 	c.tick(at)
 	switch {
+	case token != c.id:
+		return UnknownToken
 	case c.phase != started:
 		return LateProgress
 	case math.IsNaN(value) || c.risen && value <= c.last:
@@ -226,6 +227,19 @@ func (c *coordinator) progress(at time.Duration, token int64, value float64) Str
 		c.idle = at + c.span
 	}
 	return noStray
+}
+
+// stirs takes what was newly learnt of the request's task, which counts as progress
+// does.
+func (c *coordinator) stirs(at time.Duration) {
+	if c.tick(at); c.phase != started {
+		return
+	}
+	if c.asking > 0 {
+		c.rest = c.span
+	} else {
+		c.idle = at + c.span
+	}
 }
 
 // tell says how long an observer must still not be told; 0: it is told now.
@@ -247,6 +261,7 @@ func (c *coordinator) ask(at time.Duration) {
 
 // replied lets the idle clock run on with what was left of it.
 func (c *coordinator) replied(at time.Duration) {
+	c.tick(at)
 	if c.asking--; c.asking == 0 {
 		c.idle = at + c.rest
 	}
