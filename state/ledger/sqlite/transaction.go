@@ -108,7 +108,8 @@ func (s *Store) Transact(ctx context.Context, c ledger.Claim, run func(context.C
 			Done: true, Result: result, Claimed: now, Committed: now,
 		}
 		ran = true
-		return insert(ctx, tx, e, expires(now, c.Keeps))
+		// The effect is complete: whoever leaves now comes too late.
+		return insert(context.WithoutCancel(ctx), tx, e, expires(now, c.Keeps))
 	})
 	if err != nil {
 		return ledger.Entry{}, false, err
