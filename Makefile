@@ -27,7 +27,7 @@ RACE    ?= $(if $(HAVE_CC),-race)
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  narrower: make test PKG=./graph/... RUN=TestResume · SHORT=1 leaves the slow ones out · RACE= without the race detector"
 
@@ -75,6 +75,16 @@ check: lint tidy cross ## what a change must pass: lint, tidy, cross-builds, tes
 soak: redis consul ## workers killed and restarted under load, for up to half an hour
 	$(GO) test -tags soak -run Soak -timeout 30m ./cmd/junction/...
 
+.PHONY: conformance
+conformance: build examples/conformance/node_modules/.installed ## the protocol's two conformance suites, through the junction program
+	$(GO) run ./examples/conformance -junction $(BIN)/junction $(if $(RUN),-run '$(RUN)')
+
+# The suites need Node 22 or later; where it is older one comes along.
+examples/conformance/node_modules/.installed: examples/conformance/package-lock.json
+	@command -v npm >/dev/null || { echo "The suites come from npm, which is not on PATH: install Node.js, 22 or later" >&2; exit 1; }
+	cd examples/conformance && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error $$(node -e 'if (+process.versions.node.split(".")[0] >= 22) console.log("--omit=optional")')
+	@touch $@
+
 .PHONY: lint
 lint: $(LINT) ## vet and golangci-lint, pinned
 	$(GO) vet $(PKG)
@@ -113,4 +123,4 @@ bench: ## the benchmarks the performance table is made from
 
 .PHONY: clean
 clean: ## remove what was built or installed here
-	rm -rf $(BIN) coverage.out examples/thirdparty/node_modules
+	rm -rf $(BIN) coverage.out examples/thirdparty/node_modules examples/conformance/node_modules
