@@ -16,7 +16,8 @@ type known struct {
 	err         error
 	trusted     bool // the server's own effect hints counted
 	tools       map[string]*Tool
-	offers      []Offer // the operator's and the registry's, then those the server declares itself
+	held        map[string]string // tools that must not be called, and why
+	offers      []Offer           // the operator's and the registry's, then those the server declares itself
 }
 
 func newKnown(s *Server, d *Description, err error, trusted bool) *known {
@@ -28,6 +29,7 @@ func newKnown(s *Server, d *Description, err error, trusted bool) *known {
 	for i := range d.Tools {
 		k.tools[d.Tools[i].Name] = &d.Tools[i]
 	}
+	k.held = heldTools(s, d)
 	declared := declaredOffers(d, trusted)
 	k.offers = k.bind(s.Offers, declared)
 	bound := k.offers

@@ -125,6 +125,10 @@ func (r *Router) sort(p *pool, k *known, c *state.Call, now time.Time) {
 			p.rejected = append(p.rejected, Rejection{Server: k.server.ID, Reason: "tool_missing", Detail: missingTool(k, o.Tool)})
 			continue
 		}
+		if why := k.held[o.Tool]; why != "" {
+			p.rejected = append(p.rejected, Rejection{Server: k.server.ID, Reason: "held_back", Detail: heldTool(o.Tool, why)})
+			continue
+		}
 		e := entry{
 			server: k.server, offer: o, known: k,
 			series:   r.health.Series(k.server.ID, c.Capability, now),

@@ -19,6 +19,7 @@ type roster struct {
 	handshake time.Duration // limit of one
 	grace     time.Duration
 	trust     func(*Server) bool
+	heldBack  func(server, tool string) // is told of tools that are held back
 
 	life context.Context // of the router
 	end  context.CancelFunc
@@ -39,6 +40,8 @@ type contact struct {
 	stale  bool      // ask again before believing last
 	doubts bool      // last was wrong: wait for what the handshake under way brings
 	began  time.Time // of the handshake under way; zero: none
+
+	reported map[string]ToolPrint // tools that were reported as held back, as they were then
 }
 
 // rosterFresh is how long an answer is believed before the caller is asked
@@ -48,7 +51,10 @@ const rosterFresh = time.Second
 func newRoster(c Caller, o Options) *roster {
 	r := &roster{
 		caller: c, handshake: o.Handshake, grace: o.Grace, trust: o.Trust,
-		by: make(map[string]*contact), changed: make(chan struct{}),
+		heldBack: func(string, string) {}, by: make(map[string]*contact), changed: make(chan struct{}),
+	}
+	if watching, ok := o.Observer.(ServerObserver); ok {
+		r.heldBack = watching.OnHeldBack
 	}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r
@@ -175,6 +181,9 @@ func (r *roster) contact(s *Server) *contact {
 		next.last, next.at = newKnown(s, c.last.description, nil, r.trust(s)), c.at
 		next.stale, next.doubts = c.stale, c.doubts
 	}
+	if c != nil {
+		next.reported = c.reported
+	}
 	r.by[s.ID] = next
 	r.edition.Add(1)
 	return next
@@ -203,11 +212,15 @@ func (r *roster) ask(c *contact, now time.Time) {
 			k = newKnown(c.server, d, err, trusted)
 		}
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		c.began = time.Time{}
 		r.learn(c, k, time.Now())
+		news := c.heldNews(k)
 		close(r.changed)
 		r.changed = make(chan struct{})
+		r.mu.Unlock()
+		for _, tool := range news {
+			r.heldBack(c.server.ID, tool)
+		}
 	})
 }
 

@@ -20,10 +20,11 @@ type Server struct {
 	LatencyP95    time.Duration // 0: undeclared
 	MaxConcurrent int           // 0: undeclared
 	Depth         string
-	Trusted       bool    // its own effect hints count
-	Approval      string  // "": tools may change; "pinned": one that is not as approved is not called
-	Weight        float64 // of the registry; 0: 1
-	Source        string  // "file", "consul"
+	Trusted       bool                 // its own effect hints count
+	Approval      string               // "": tools may change; "pinned": one that is not as approved is not called
+	Approved      map[string]ToolPrint // by tool: what was approved of a pinned server
+	Weight        float64              // of the registry; 0: 1
+	Source        string               // "file", "consul"
 }
 
 // Dial says how to reach a server. Exactly one of Command and URL is set.
@@ -132,6 +133,7 @@ type Tool struct {
 	Description  string
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage // nil: none
+	Annotations  json.RawMessage // as the server wrote them; nil: none
 	ReadOnly     *bool           // hints: untrusted unless the operator trusts the server
 	Idempotent   *bool
 	Routing      Routing // _meta["dev.junction/routing"]

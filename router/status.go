@@ -10,9 +10,10 @@ import (
 // ServerStatus is what is known of one server.
 type ServerStatus struct {
 	Server      *Server
-	Description *Description // nil when Err is not
-	Err         error        // why it could not be described
-	Offers      []Offer      // the operator's, then what the server declares
+	Description *Description      // nil when Err is not
+	Err         error             // why it could not be described
+	Offers      []Offer           // the operator's, then what the server declares
+	Held        map[string]string // tools that are not called since they are not as approved, and why
 	Health      []CapabilityHealth
 }
 
@@ -36,7 +37,7 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 	pools := make(map[string][]health.Member)
 	places := make(map[string][]place)
 	for i, k := range all {
-		statuses[i] = ServerStatus{Server: k.server, Description: k.description, Err: k.err, Offers: k.offers}
+		statuses[i] = ServerStatus{Server: k.server, Description: k.description, Err: k.err, Offers: k.offers, Held: k.held}
 		seen := make(map[string]bool)
 		for _, o := range k.offers {
 			if seen[o.Capability] {

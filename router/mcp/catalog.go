@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -27,8 +28,10 @@ type catalog struct {
 }
 
 type tool struct {
+	print         func() router.ToolPrint
 	input, output *schema
 	headers       *protocol.Tool // non-nil: arguments to repeat as headers
+	tasks         string         // earlier era: whether it is called as a task; one of taskRequired, taskOptional, else never
 }
 
 // pages is a tool list as received.
@@ -43,10 +46,10 @@ type wireTool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  struct {
-		ReadOnly   *bool `json:"readOnlyHint"`
-		Idempotent *bool `json:"idempotentHint"`
-	} `json:"annotations"`
+	Annotations  json.RawMessage `json:"annotations"`
+	Execution struct {
+		Tasks string `json:"taskSupport"`
+	} `json:"execution"`
 	Meta map[string]json.RawMessage `json:"_meta"`
 }
 
@@ -170,8 +173,10 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 			if next.tools[w.Name] != nil || !ok {
 				continue
 			}
+			described := w.describe()
+			t.print = sync.OnceValue(described.Print)
 			next.tools[w.Name] = t
-			d.Tools = append(d.Tools, w.describe())
+			d.Tools = append(d.Tools, described)
 			raws = append(raws, raw)
 		}
 	}
@@ -197,9 +202,12 @@ func presentable(name string) bool {
 func (w *wireTool) describe() router.Tool {
 	t := router.Tool{
 		Name: w.Name, Description: w.Description, InputSchema: w.InputSchema,
-		ReadOnly: w.Annotations.ReadOnly, Idempotent: w.Annotations.Idempotent,
-		Routing: readRouting(w.Meta[routingKey]),
+		Annotations: w.Annotations, Routing: readRouting(w.Meta[routingKey]),
 	}
+	var hints map[string]json.RawMessage
+	read(w.Annotations, &hints)
+	read(hints["readOnlyHint"], &t.ReadOnly)
+	read(hints["idempotentHint"], &t.Idempotent)
 	if newSchema(w.OutputSchema) != nil {
 		t.OutputSchema = w.OutputSchema
 	}
@@ -210,6 +218,9 @@ func (w *wireTool) describe() router.Tool {
 // whose header annotations are malformed must not be offered over HTTP.
 func (c *conn) newTool(w *wireTool, last *catalog) (*tool, bool) {
 	t := &tool{input: newSchema(w.InputSchema), output: newSchema(w.OutputSchema)}
+	if !c.modern {
+		t.tasks = w.Execution.Tasks
+	}
 	if last != nil {
 		if old := last.tools[w.Name]; old != nil {
 			t.input, t.output = old.input.unless(t.input), old.output.unless(t.output)
