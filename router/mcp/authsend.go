@@ -86,7 +86,9 @@ func (h *origin) haggle(req *http.Request, resp *http.Response, b *badge, ex *ex
 			return nil, err
 		}
 		if b = next; !h.asks(resp, b, ex) {
-			w.settle(b)
+			if was := w.settle(b); ex != nil && was != b.card && !ex.greets {
+				ex.rebadged = true
+			}
 			return resp, nil
 		}
 	}
@@ -182,15 +184,18 @@ func (w *wallet) look(ctx context.Context, d *demand) {
 	}
 }
 
-// settle keeps a badge that the server took.
-func (w *wallet) settle(b *badge) {
+// settle keeps a badge that the server took, and returns whose was worn before.
+func (w *wallet) settle(b *badge) (was *card) {
 	b.card.mu.Lock()
 	b.card.spurned = 0
 	b.card.mu.Unlock()
 	if gone := w.reopen.Load(); gone != nil && gone != b.card {
 		w.reopen.CompareAndSwap(gone, nil)
 	}
-	w.worn.Store(b)
+	if before := w.worn.Swap(b); before != nil {
+		return before.card
+	}
+	return nil
 }
 
 // unmet ends a request that no credential served. A session whose credential was

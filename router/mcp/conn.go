@@ -173,6 +173,9 @@ func (c *conn) post(ctx context.Context, id int64, method string, params []byte,
 		JSONRPC: protocol.JSONRPC_VERSION, ID: protocol.NewRequestId(id),
 		Method: method, Params: json.RawMessage(params), Header: header,
 	})
+	if ex.rebadged {
+		c.stale.Store(true)
+	}
 	if err == nil {
 		return resp, nil
 	}

@@ -39,6 +39,9 @@ type exchange struct {
 	sent   atomic.Bool // over HTTP, the request's header has been written
 	greets bool        // part of the handshake
 	unmet  *unmet      // why no credential served it; nil: none was asked for, or one did
+	// rebadged says that the server knows us by another credential from here on, and
+	// may tell of other tools.
+	rebadged bool
 
 	mu       sync.Mutex
 	status   int // of the POST; 0: no answer began

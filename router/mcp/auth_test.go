@@ -1,0 +1,410 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"junction/router"
+	"junction/router/mcp"
+	"junction/state"
+)
+
+// gate is a server that wants to be shown a credential.
+type gate struct {
+	*scripted
+	takes     func(h http.Header) bool // nil: anything
+	refusal   []string                 // headers of a 401, in pairs
+	forbidden func(h http.Header, body []byte) []string
+	documents map[string]string // metadata by path
+
+	mu       sync.Mutex
+	requests int
+	tools    int                        // calls that reached the tool
+	shown    map[string]map[string]bool // credentials by header
+}
+
+func newGate(t *testing.T, modern bool, takes func(http.Header) bool, refusal ...string) (*gate, *router.Server) {
+	t.Helper()
+	g := &gate{takes: takes, refusal: refusal, shown: map[string]map[string]bool{}, documents: map[string]string{}}
+	g.scripted = &scripted{modern: modern, call: func(w http.ResponseWriter, _ *http.Request, id string) {
+		g.mu.Lock()
+		g.tools++
+		g.mu.Unlock()
+		answer(w, id, fine)
+	}}
+	if !modern {
+		g.session = "wire-session-1"
+	}
+	s, _ := raw(t, g)
+	return g, s
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if doc, ok := g.documents[r.URL.Path]; ok {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, strings.ReplaceAll(doc, "$HOST", "http://"+r.Host))
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/.well-known/") {
+		http.NotFound(w, r)
+		return
+	}
+	g.mu.Lock()
+	g.requests++
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Custom"} {
+		if v := r.Header.Get(name); v != "" {
+			if g.shown[name] == nil {
+				g.shown[name] = map[string]bool{}
+			}
+			g.shown[name][v] = true
+		}
+	}
+	takes, refusal := g.takes, g.refusal
+	g.mu.Unlock()
+	if takes != nil && !takes(r.Header) {
+		status(401, `{"error":"show something else than `+r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+`"}`, refusal...)(w, r, "")
+		return
+	}
+	g.scripted.ServeHTTP(w, r)
+}
+
+// now changes what the gate takes.
+func (g *gate) now(takes func(http.Header) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.takes = takes
+}
+
+func (g *gate) counted() (requests, tools int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.requests, g.tools
+}
+
+func (g *gate) saw(header, value string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shown[header][value]
+}
+
+func wants(header string, values ...string) func(http.Header) bool {
+	return func(h http.Header) bool { return slices.Contains(values, h.Get(header)) }
+}
+
+// silent is a client of which whatever it says is searched for secrets at the end.
+type silent struct {
+	*mcp.Client
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func newSilent(t *testing.T, secrets ...string) *silent {
+	c := &silent{}
+	t.Cleanup(func() { // after the client was closed
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range secrets {
+			if bytes.Contains(c.said.Bytes(), []byte(s)) {
+				t.Errorf("the secret %s is shown in:\n%s", s, c.said.String())
+			}
+		}
+	})
+	c.Client = newClient(t, &mcp.Options{Logger: slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	return c
+}
+
+func (c *silent) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.said.Write(p)
+}
+
+// try makes a call, and keeps all that is told of it.
+func (c *silent) try(ctx context.Context, s *router.Server) error {
+	_, err := c.Call(ctx, s, call("echo", nil))
+	fmt.Fprintf(c, "%v\n%#v\n", err, err)
+	if e, ok := err.(*router.CallError); ok {
+		fmt.Fprintf(c, "%+v %v\n", *e, e.Data)
+	}
+	return err
+}
+
+func (c *silent) describe(t *testing.T, s *router.Server) *router.Description {
+	t.Helper()
+	d, err := c.Describe(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Write(text)
+	return d
+}
+
+// handshakes are the requests of a call that makes the connection, and of which
+// none is refused.
+func plainRequests(modern bool) int {
+	if modern {
+		return 3 // discover, the tools, the call
+	}
+	return 5 // the probe, initialize, initialized, the tools, the call
+}
+
+func TestEachSchemeIsShownInItsOwnWayAfterOneMoreExchange(t *testing.T) {
+	for name, c := range map[string]struct {
+		held          router.Credential
+		challenge     []string
+		header, value string
+		scheme        string
+	}{
+		"bearer": {
+			router.Credential{Scheme: "bearer", Token: "hunter2hunter2"}, []string{"WWW-Authenticate", `Bearer realm="x"`},
+			"Authorization", "Bearer hunter2hunter2", "bearer"},
+		"bearer in another case": {
+			router.Credential{Scheme: "Bearer", Token: "hunter2hunter2"}, []string{"WWW-Authenticate", `BEARER`},
+			"Authorization", "Bearer hunter2hunter2", "bearer"},
+		"key": {
+			router.Credential{Scheme: "api-key", Token: "hunter2hunter2"}, []string{"X-MCP-Auth-Schemes", "API-KEY, mcp-jwt"},
+			"X-Api-Key", "hunter2hunter2", "api-key"},
+		"key in a header of its own": {
+			router.Credential{Scheme: "API_KEY", Header: "x-custom", Token: "hunter2hunter2"}, []string{"WWW-Authenticate", "ApiKey"},
+			"X-Custom", "hunter2hunter2", "api-key"},
+		"token of this family, spelt as the server does": {
+			router.Credential{Scheme: "MCP-JWT", Token: "hunter2hunter2"}, []string{"WWW-Authenticate", `Basic realm="a, b", mcp-Jwt realm="c"`},
+			"Authorization", "mcp-Jwt hunter2hunter2", "mcp-jwt"},
+		"whatever is held, where the server says nothing": {
+			router.Credential{Scheme: "mcp-jwt", Token: "hunter2hunter2"}, nil,
+			"Authorization", "MCP-JWT hunter2hunter2", "mcp-jwt"},
+	} {
+		for _, modern := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/modern=%v", name, modern), func(t *testing.T) {
+				g, s := newGate(t, modern, wants(c.header, c.value), c.challenge...)
+				s.Dial.Auth = []router.Credential{c.held}
+				cl := newSilent(t, "hunter2hunter2")
+				if err := cl.try(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+				requests, tools := g.counted()
+				if requests != plainRequests(modern)+1 || tools != 1 {
+					t.Errorf("%d requests, %d calls", requests, tools)
+				}
+				if d := cl.describe(t, s); d.Session.Scheme != c.scheme {
+					t.Errorf("the session's scheme is %q", d.Session.Scheme)
+				}
+			})
+		}
+	}
+}
+
+func TestTheFirstCredentialThatTheServerTakesIsUsedAndOthersStayHome(t *testing.T) {
+	g, s := newGate(t, true, wants("X-Api-Key", "hunter3hunter3"), "WWW-Authenticate", `Basic realm="Bearer, x", ApiKey realm="y"`)
+	s.Dial.Auth = []router.Credential{
+		{Scheme: "bearer", Token: "hunter2hunter2"},
+		{Scheme: "api-key", Token: "hunter3hunter3"},
+		{Scheme: "api-key", Token: "hunter4hunter4"},
+	}
+	c := newSilent(t, "hunter2hunter2", "hunter3hunter3", "hunter4hunter4")
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if g.saw("Authorization", "Bearer hunter2hunter2") || g.saw("X-Api-Key", "hunter4hunter4") {
+		t.Error("a credential was shown that was not asked for")
+	}
+}
+
+func TestARefusedCredentialIsFollowedByTheNextInTheHandshake(t *testing.T) {
+	g, s := newGate(t, false, wants("X-Api-Key", "hunter3hunter3"), "X-MCP-Auth-Schemes", "bearer,api-key")
+	alone := true
+	g.now(func(h http.Header) bool {
+		if h.Get("Authorization") != "" && h.Get("X-Api-Key") != "" {
+			alone = false
+		}
+		return h.Get("X-Api-Key") == "hunter3hunter3"
+	})
+	s.Dial.Auth = []router.Credential{
+		{Scheme: "bearer", Token: "hunter2hunter2"},
+		{Scheme: "api-key", Token: "hunter3hunter3"},
+	}
+	c := newSilent(t, "hunter2hunter2", "hunter3hunter3")
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, tools := g.counted(); tools != 1 || !alone || !g.saw("Authorization", "Bearer hunter2hunter2") {
+		t.Errorf("%d calls, one credential at a time: %v", tools, alone)
+	}
+}
+
+func TestASchemeThatIsNotHeldIsFoundBeforeAnyCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		refusal []string
+		taken   string
+	}{
+		"unknown":           {[]string{"WWW-Authenticate", `DPoP algs="ES256", Negotiate abc==`}, "it takes DPoP, Negotiate"},
+		"another":           {[]string{"X-MCP-Auth-Schemes", "mcp-jwt"}, "it takes mcp-jwt"},
+		"with controls":     {[]string{"X-MCP-Auth-Schemes", "a\u202eb"}, "it takes ab"},
+		"refused by value":  {[]string{"WWW-Authenticate", "Bearer"}, "bearer (refused)"},
+		"saying nothing":    {nil, "it does not say which schemes it takes; held for it: bearer (refused), api-key (refused)"},
+		"many of them":      {[]string{"X-MCP-Auth-Schemes", strings.Repeat("x,y,", 5000) + "bearer2"}, "it takes x, y;"},
+		"of a quiet server": {[]string{"WWW-Authenticate", `"`}, "it does not say"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, s := newGate(t, true, func(http.Header) bool { return false }, c.refusal...)
+			s.Dial.Auth = []router.Credential{
+				{Scheme: "bearer", Token: "hunter2hunter2"},
+				{Scheme: "api-key", Token: "hunter3hunter3"},
+			}
+			cl := newSilent(t, "hunter2hunter2", "hunter3hunter3", "\u202e")
+			for range 2 { // the second fails from memory
+				e := callError(t, cl.try(t.Context(), s))
+				if e.Code != router.AuthMismatch || e.Execution != state.NotExecuted || !strings.Contains(e.Message, c.taken) || !strings.Contains(e.Message, "api-key (") {
+					t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+				}
+			}
+			if _, tools := g.counted(); tools > 0 {
+				t.Errorf("%d calls", tools)
+			}
+		})
+	}
+}
+
+func TestARefusalWhereNothingIsHeldNamesWhatTheServerTakes(t *testing.T) {
+	g, s := newGate(t, true, func(http.Header) bool { return false }, "WWW-Authenticate", `Bearer realm="x"`, "X-MCP-Auth-Schemes", "api-key")
+	e := callError(t, newSilent(t).try(t.Context(), s))
+	if e.Code != router.AuthRequired || e.Execution != state.NotExecuted || !strings.Contains(e.Message, "it takes Bearer, api-key") {
+		t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+	}
+	if requests, tools := g.counted(); requests != 1 || tools > 0 {
+		t.Errorf("%d requests, %d calls", requests, tools)
+	}
+}
+
+func TestWhatTheHandshakeSaysOfSchemesCountsBeforeAnyCall(t *testing.T) {
+	for _, c := range []struct {
+		says, header string
+		code         router.Code
+	}{
+		{"api-key", "X-Api-Key", ""},
+		{"mcp-jwt", "", router.AuthMismatch},
+		{"mcp-jwt, none", "", ""},
+	} {
+		h := &scripted{modern: true, call: func(w http.ResponseWriter, _ *http.Request, id string) { answer(w, id, fine) }}
+		var shown atomic.Value
+		shown.Store("")
+		s, _ := raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-MCP-Auth-Schemes", c.says)
+			if r.Header.Get("Mcp-Method") == "tools/call" {
+				for _, name := range []string{"Authorization", "X-Api-Key"} {
+					if r.Header.Get(name) != "" {
+						shown.Store(name)
+					}
+				}
+			}
+			h.ServeHTTP(w, r)
+		}))
+		s.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter2hunter2"}, {Scheme: "api-key", Token: "hunter3hunter3"}}
+		err := newSilent(t, "hunter2hunter2", "hunter3hunter3").try(t.Context(), s)
+		if c.code != "" {
+			if e := callError(t, err); e.Code != c.code || !strings.Contains(e.Message, "it takes mcp-jwt") {
+				t.Errorf("%s: %s %s", c.says, e.Code, e.Message)
+			}
+		} else if err != nil || shown.Load() != c.header {
+			t.Errorf("%s: %v, shown in %q", c.says, err, shown.Load())
+		}
+	}
+}
+
+func TestACredentialRevokedInASessionOpensAnotherSessionWithTheNext(t *testing.T) {
+	for _, modern := range []bool{true, false} {
+		g, s := newGate(t, modern, wants("Authorization", "Bearer hunter2hunter2"), "X-MCP-Auth-Schemes", "bearer,api-key")
+		s.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter2hunter2"}, {Scheme: "api-key", Token: "hunter3hunter3"}}
+		c := newSilent(t, "hunter2hunter2", "hunter3hunter3")
+		if err := c.try(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		mixed := false
+		g.now(func(h http.Header) bool {
+			mixed = mixed || h.Get("Mcp-Session-Id") != "" && h.Get("X-Api-Key") != "" && g.handshakes < 2
+			return h.Get("X-Api-Key") == "hunter3hunter3"
+		})
+		if err := c.try(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		handshakes, _, _ := g.scripted.saw()
+		if _, tools := g.counted(); tools != 2 || mixed || !modern && handshakes != 2 {
+			t.Errorf("modern %v: %d calls, %d handshakes, one session under two credentials: %v", modern, tools, handshakes, mixed)
+		}
+		if d := c.describe(t, s); d.Session.Scheme != "api-key" {
+			t.Errorf("the session's scheme is %q", d.Session.Scheme)
+		}
+		// All are revoked: it ends, and costs no endless handshakes.
+		g.now(func(http.Header) bool { return false })
+		before, _ := g.counted()
+		if e := callError(t, c.try(t.Context(), s)); e.Code != router.AuthMismatch || e.Execution != state.NotExecuted {
+			t.Errorf("%s %s", e.Code, e.Message)
+		}
+		if after, tools := g.counted(); tools != 2 || after-before > 12 {
+			t.Errorf("%d calls, %d requests to find out", tools, after-before)
+		}
+	}
+}
+
+func TestATokenFileIsReadAnewWhenTheServerRefusesWhatWasInIt(t *testing.T) {
+	g, s := newGate(t, false, wants("Authorization", "Bearer hunter2hunter2"), "WWW-Authenticate", "Bearer")
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("hunter2hunter2\n")
+	s.Dial.Auth = []router.Credential{{Scheme: "bearer", File: file}}
+	c := newSilent(t, "hunter2hunter2", "hunter3hunter3")
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	write("hunter3hunter3\n")
+	g.now(wants("Authorization", "Bearer hunter3hunter3"))
+	before, _ := g.counted()
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	handshakes, _, _ := g.scripted.saw()
+	if after, tools := g.counted(); after-before != 2 || tools != 2 || handshakes != 1 {
+		t.Errorf("%d requests, %d calls, %d handshakes", after-before, tools, handshakes)
+	}
+	g.now(wants("Authorization", "Bearer other"))
+	for text, says := range map[string]string{"": "holds none", "a\nb": "more than one line"} {
+		write(text)
+		if e := callError(t, c.try(t.Context(), s)); e.Code != router.AuthMismatch {
+			t.Errorf("%s %s, want %s", e.Code, e.Message, says)
+		}
+	}
+}
+
+func TestARedirectCarriesNoCredentialToAnotherHost(t *testing.T) {
+	var got atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got.Add(1) }))
+	defer other.Close()
+	g, s := newGate(t, true, wants("Authorization", "Bearer hunter2hunter2"), "WWW-Authenticate", "Bearer")
+	s.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter2hunter2"}}
+	g.call = func(w http.ResponseWriter, r *http.Request, _ string) {
+		http.Redirect(w, r, other.URL+"/mcp", http.StatusTemporaryRedirect)
+	}
+	if e := callError(t, newSilent(t, "hunter2hunter2").try(t.Context(), s)); e.Execution != state.NotExecuted || got.Load() > 0 {
+		t.Errorf("%s %s, the other host was asked %d times", e.Code, e.Execution, got.Load())
+	}
+}
