@@ -36,13 +36,13 @@ func (s Step) Says() string {
 	case StepOther:
 		return "another server"
 	case StepElsewhere:
-		return "another server, or this one after a back-off"
+		return "another server, else again"
 	case StepRenew:
 		return "a new session, once"
 	case StepSameKey:
-		return "same key and arguments, same ledger"
+		return "same key, same ledger"
 	case StepReconcile:
-		return "no retry: verify, or ask"
+		return "no retry: verify or ask"
 	}
 	return string(s)
 }

@@ -45,8 +45,8 @@ func flow(c *mcp.Policy, k Kind) []Bound {
 	}
 	bounds := []Bound{
 		{unit, size(c.AnswerBytes), "MCP_OUTPUT_INVALID: unknown whether it executed; other calls go on"},
-		{"progress a listener has not taken yet", "1 a call, the newest", "what came before is dropped; an answer never is"},
-		{"progress that does not rise, or is of no request", "0", "dropped; it sets no clock back"},
+		{"progress that a listener is told of", "one every " + span(c.Told) + ", the newest", "what came before is dropped; an answer never is"},
+		{"progress that does not rise, or is of no request", "none", "dropped and counted; it sets no clock back"},
 		{"tools in all pages of a list", fmt.Sprintf("%s, %d pages", size(c.AnswerBytes), c.ListPages), "the server is not used"},
 	}
 	if k == Stdio {

@@ -22,13 +22,18 @@ func (l *look) offer(t *Tool, pairs ...pair) string {
 	return l.list(append(own, pairs...))
 }
 
-// newOffer is an offer for a tool that has none.
-func (l *look) newOffer(tool string) string {
-	capability := strings.Trim(unnameable.ReplaceAllString(tool, "-"), "-.")
+// newOffer is an offer for a tool that has none: what the server hints of it is
+// for the operator to judge.
+func (l *look) newOffer(t *Tool) string {
+	effect := "unsafe"
+	if t.reads() {
+		effect = "safe"
+	}
+	capability := strings.Trim(unnameable.ReplaceAllString(t.Name, "-"), "-.")
 	if capability == "" {
 		capability = "NAME"
 	}
-	return l.list([]pair{says("capability", capability), says("tool", tool), says("effect", "unsafe")})
+	return l.list([]pair{says("capability", capability), says("tool", t.Name), says("effect", effect)})
 }
 
 // unnameable is what the name of a capability cannot hold.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"junction/router"
+	"junction/router/mcp"
 	"junction/state"
 )
 
@@ -35,9 +36,9 @@ type Signal string
 
 const (
 	NoSignal     Signal = "nothing"
-	Notice       Signal = "notifications/cancelled with the request's id; no answer is expected"
-	StreamClosed Signal = "the request's stream is closed, nothing is posted"
-	StreamNotice Signal = "notifications/cancelled is posted, and the request's stream closed"
+	Notice       Signal = "notifications/cancelled, no answer expected"
+	StreamClosed Signal = "the stream is closed, nothing is posted"
+	StreamNotice Signal = "notifications/cancelled is posted, the stream is closed"
 )
 
 // Cancel is how a request of this kind of server is cancelled.
@@ -61,7 +62,16 @@ type Race struct {
 	Execution state.Execution  `json:"execution,omitempty"` // of a failure
 	Final     string           `json:"final"`               // response that the caller gets
 	Wire      Signal           `json:"wire"`
-	Ignored   string           `json:"ignored"` // the event that lost
+	Ignored   string           `json:"ignored"`              // the event that lost
+	Counted   mcp.Stray        `json:"counted_as,omitempty"` // by the client; "": it cannot arrive, or is our own
+}
+
+// Loser is the ignored event for people, with what it is counted as.
+func (r Race) Loser() string {
+	if r.Counted == "" {
+		return r.Ignored
+	}
+	return r.Ignored + " (counted: " + string(r.Counted) + ")"
 }
 
 // Terminal is the terminal state for people.
@@ -83,46 +93,57 @@ const (
 	CancelQueued   = "cancel before it is sent"
 	CancelAnswer   = "cancel, then the answer"
 	AnswerCancel   = "the answer, then cancel"
-	IdleAnswer     = "the idle time without progress, then the answer"
+	IdleAnswer     = "idle time without progress, then the answer"
 	MaximumReport  = "progress past each idle time, then the maximum"
-	LostCancel     = "the server closes stream or pipe, then cancel"
+	LostCancel     = "the server closes the stream, then cancel"
 	AnswerTwice    = "the answer, then another"
 	AnswerProgress = "the answer, then progress"
 )
 
 // Finals and ignored events.
 const (
-	NoFinal     = "none"
-	TheResult   = "the result"
-	NoEvent     = "none"
-	LateAnswer  = "the answer: dropped and counted"
-	NoWayBack   = "the answer: it has no stream to come on"
-	LateCancel  = "the cancel"
-	LateReport  = "progress: dropped"
-	SecondFinal = "the second answer: dropped and counted"
-	SecondLost  = "the second answer: it has no stream to come on"
+	NoFinal    = "none"
+	TheResult  = "the result"
+	NoEvent    = "none"
+	LateCancel = "the cancel"
+	LateAnswer = "the answer"
+	Another    = "the second answer"
+	LateReport = "the progress"
+	NoStream   = ", whose stream is closed"
 )
 
 // Races is the race table of a kind of server.
 func Races(k Kind) []Race {
-	late, second := LateAnswer, SecondFinal
-	if k != Stdio {
-		late, second = NoWayBack, SecondLost
+	cut := func(order string, status state.CallStatus, code router.Code, clock string) Race {
+		return Race{Order: order, Status: status, Code: code, Clock: clock, Execution: state.Unknown, Final: NoFinal, Wire: k.Cancel()}
 	}
-	cut := func(order string, status state.CallStatus, code router.Code, clock, ignored string) Race {
-		return Race{Order: order, Status: status, Code: code, Clock: clock, Execution: state.Unknown, Final: NoFinal, Wire: k.Cancel(), Ignored: ignored}
-	}
-	stands := func(order, ignored string) Race {
-		return Race{Order: order, Status: state.CallSuccess, Final: TheResult, Wire: NoSignal, Ignored: ignored}
+	stands := func(order string) Race {
+		return Race{Order: order, Status: state.CallSuccess, Final: TheResult, Wire: NoSignal}
 	}
 	return []Race{
 		{Order: CancelQueued, Status: state.CallCancelled, Code: router.Cancelled, Execution: state.NotExecuted, Final: NoFinal, Wire: NoSignal, Ignored: NoEvent},
-		cut(CancelAnswer, state.CallCancelled, router.Cancelled, "", late),
-		stands(AnswerCancel, LateCancel),
-		cut(IdleAnswer, state.CallTimeout, router.Timeout, "idle", late),
-		cut(MaximumReport, state.CallTimeout, router.Timeout, "maximum", LateReport),
-		{Order: LostCancel, Status: state.CallError, Code: router.Transport, Execution: state.Unknown, Final: NoFinal, Wire: NoSignal, Ignored: LateCancel},
-		stands(AnswerTwice, second),
-		stands(AnswerProgress, LateReport),
+		cut(CancelAnswer, state.CallCancelled, router.Cancelled, "").late(k, LateAnswer, mcp.LateAnswer),
+		stands(AnswerCancel).ignores(LateCancel),
+		cut(IdleAnswer, state.CallTimeout, router.Timeout, "idle").late(k, LateAnswer, mcp.LateAnswer),
+		cut(MaximumReport, state.CallTimeout, router.Timeout, "maximum").late(k, LateReport, mcp.LateProgress),
+		Race{Order: LostCancel, Status: state.CallError, Code: router.Transport, Execution: state.Unknown, Final: NoFinal, Wire: NoSignal}.ignores(LateCancel),
+		stands(AnswerTwice).late(k, Another, mcp.DuplicateAnswer),
+		stands(AnswerProgress).late(k, LateReport, mcp.LateProgress),
 	}
+}
+
+func (r Race) ignores(event string) Race {
+	r.Ignored = event
+	return r
+}
+
+// late is the race with an event that comes after the request ended: over HTTP its
+// stream is closed by then, a pipe brings it all the same.
+func (r Race) late(k Kind, event string, kind mcp.Stray) Race {
+	if k == Stdio {
+		r.Ignored, r.Counted = event, kind
+	} else {
+		r.Ignored = event + NoStream
+	}
+	return r
 }

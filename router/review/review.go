@@ -145,7 +145,7 @@ func from(s *router.Server, m *router.Terms, inFile bool) string {
 	case m.From == router.Hinted:
 		return "the server's hint, which is trusted"
 	case m.From == router.Unsaid && m.Capability == "":
-		return "nobody: a tool called by its name is unsafe unless the call says otherwise"
+		return "nobody (called by name)"
 	case m.From == router.Unsaid:
 		return "nobody, so it is unsafe"
 	case s.Source == "consul" && !inFile:

@@ -227,7 +227,7 @@ func TestWhoSaidAnEffectIsTold(t *testing.T) {
 		{router.Declared, "consul", false, true, "Consul, which is trusted"},
 		{router.Hinted, "consul", false, true, "the server's hint, which is trusted"},
 		{router.Unsaid, "file", false, true, "nobody, so it is unsafe"},
-		{router.Unsaid, "file", false, false, "nobody: a tool called by its name is unsafe unless the call says otherwise"},
+		{router.Unsaid, "file", false, false, "nobody (called by name)"},
 	} {
 		rv := review.New(shop(func(in *router.Inspection, m *router.Terms) {
 			in.Server.Source, m.From = c.source, c.origin

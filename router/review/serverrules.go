@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"junction/state"
@@ -65,18 +66,12 @@ func toolsNotPinned(l *look, _ *Tool) *Finding {
 	if l.in.Server.Approval != "" {
 		return nil
 	}
-	mutations := 0
-	for _, t := range l.rv.Tools {
-		if t.offered() && t.Effect != state.Safe {
-			mutations++
-		}
-	}
-	if mutations == 0 {
+	if !slices.ContainsFunc(l.rv.Tools, func(t Tool) bool { return t.offered() && t.Effect != state.Safe }) {
 		return nil
 	}
 	return &Finding{
-		Says:  fmt.Sprintf("%d of its offers have an effect, and its tools may change what they say of themselves at any time", mutations),
-		Then:  "a tool that was approved as one thing is called as another",
+		Says:  "it is trusted with effects, and its tools may become others at any time",
+		Then:  "a tool that somebody approved as one thing is called as another",
 		Fix:   "hold tools back that changed, until somebody approves them (junction servers --approve)",
 		Paste: l.server(pair{"approval", "pinned"}),
 	}
@@ -101,12 +96,18 @@ func concurrencyUndeclared(l *look, _ *Tool) *Finding {
 
 func toolsWithoutOffer(l *look, _ *Tool) *Finding {
 	var names []string
-	for _, t := range l.rv.Tools {
-		if !t.offered() {
-			names = append(names, t.Name)
+	var first *Tool
+	for i := range l.rv.Tools {
+		t := &l.rv.Tools[i]
+		if t.offered() {
+			continue
+		}
+		names = append(names, t.Name)
+		if first == nil || t.reads() && !first.reads() { // the likeliest to be wanted
+			first = t
 		}
 	}
-	if len(names) == 0 {
+	if first == nil {
 		return nil
 	}
 	const most = 8
@@ -122,6 +123,6 @@ func toolsWithoutOffer(l *look, _ *Tool) *Finding {
 		Says:  fmt.Sprintf("%d %s no offer: %s%s", len(names), has, strings.Join(listed, ", "), more),
 		Then:  "they are never picked for a capability, and called by name they are unsafe",
 		Fix:   "offer those that workflows need",
-		Paste: l.newOffer(names[0]),
+		Paste: l.newOffer(first),
 	}
 }

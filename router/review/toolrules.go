@@ -91,7 +91,7 @@ func unsafeWithoutVerify(l *look, t *Tool) *Finding {
 		Then: "a call whose answer is lost pauses the thread until a person has looked",
 	}
 	if key := keyOf(t); key != "" {
-		f.Fix = fmt.Sprintf("it takes %s: if it makes no second effect under the same one,", key)
+		f.Fix = fmt.Sprintf("it takes %s: if it takes effect once only under the same one, say so:", key)
 		f.Paste = l.offer(t, says("effect", "conditional"), says("key", key), l.ledger())
 		return f
 	}

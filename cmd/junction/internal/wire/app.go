@@ -49,6 +49,7 @@ type App struct {
 	client    *mcp.Client
 	servers   router.Discovery  // all that the router knows
 	consul    *consul.Discovery // of them; nil: none is asked
+	config    *static.Config    // nil without a servers file
 	ownsStore bool
 }
 
@@ -131,7 +132,7 @@ func loadConfig(flag, workflow, dir string) (*static.Config, error) {
 }
 
 func join(ctx context.Context, store state.Store, config *static.Config, s Settings) (*App, error) {
-	app := &App{Store: store}
+	app := &App{Store: store, config: config}
 	var found []router.Discovery
 	if config != nil {
 		found, app.ConfigPath = append(found, config.Discovery()), config.Path
