@@ -213,7 +213,7 @@ func (h *hop) succeed(ctx context.Context, c *choice, rec *state.Record, result 
 	// Bound first, so that no later run finds the result and forgets the session;
 	// what was answered is recorded whatever becomes of that.
 	bound := h.bind(ctx, c)
-	if err := errors.Join(h.outcome(ctx, *rec, durable), bound); err != nil {
+	if err := errors.Join(h.outcome(ctx, *rec, durable), bound, h.forget(ctx)); err != nil {
 		return state.Answer{}, err
 	}
 	return state.Answer{

@@ -52,6 +52,7 @@ type hop struct {
 
 	input  *InputAnswers     // to what the server asked in an earlier round; nil: nothing was asked
 	kin    string            // service whose instances may go on with these answers; "": any
+	asked  []state.Record    // attempts of this round whose questions were answered
 	inputs int               // questions that servers put in a row in this round
 	task   *state.RemoteTask // that the answers are for; nil: the call is made again with them
 

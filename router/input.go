@@ -66,6 +66,19 @@ func (h *hop) askInput(ctx context.Context, rec state.Record) error {
 	h.input, h.task, h.kin, h.only = answers, rec.Remote, orText(rec.Service, rec.Server), rec.Server
 	h.open = h.open || rec.Remote != nil && rec.Effect != state.Safe // a task that was begun stays to be settled
 	h.record = &rec
+	h.asked = append(h.asked, rec)
+	return nil
+}
+
+// forget drops what was kept for a server while it waited: the hop has its answer.
+// It rides in the task's next store operation.
+func (h *hop) forget(ctx context.Context) error {
+	for _, rec := range h.asked {
+		rec.Input = nil
+		if err := h.outcome(ctx, rec, false); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

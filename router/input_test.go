@@ -65,10 +65,13 @@ func TestAServersQuestionIsAnInterruptAndItsAnswerReachesAnotherInstance(t *test
 				f.drop(func(s *router.Server) bool { return s.ID == "a" })
 				f.add("b", instance("b"))
 				someone.say = func(asked) string { return `{"content":{"name":"Ada"}}` }
-				ctx, _ = task{book: book, person: someone}.context(t)
+				ctx, j = task{book: book, person: someone}.context(t)
 				a, err := r.Do(ctx, work)
 				if err != nil || a.Value.(map[string]any)["by"] != "b" {
 					t.Fatalf("%+v, %v", a, err)
+				}
+				if kept := j.Take(); len(kept) == 0 || kept[len(kept)-1].Input != nil || kept[len(kept)-1].Attempt != 1 {
+					t.Errorf("what was kept for the server stays: %q", statuses(kept))
 				}
 				in := f.calls[len(f.calls)-1].Call.Input
 				want := &router.InputAnswers{State: pointer("opaque a"), Responses: map[string]json.RawMessage{

@@ -28,6 +28,8 @@ type Call struct {
 	Message    string           `json:"message,omitempty"`
 	IsError    bool             `json:"is_error,omitempty"`
 	DurationMS float64          `json:"duration_ms"`
+	ServerMS   float64          `json:"server_ms,omitempty"` // the server's own word for it
+	Task       string           `json:"task,omitempty"`      // that the server made of the call
 	InputHash  string           `json:"input_hash"`
 	OutputHash string           `json:"output_hash,omitempty"`
 }
@@ -36,7 +38,12 @@ type Call struct {
 func NewHistory(records []state.Record) []Call {
 	calls := make([]Call, 0, len(records))
 	for _, r := range records {
+		task := ""
+		if r.Remote != nil {
+			task = Clean(r.Remote.ID)
+		}
 		calls = append(calls, Call{
+			ServerMS: millis(r.ServerTook), Task: task,
 			Time: r.Started, Thread: r.Thread, Step: r.Step, Node: r.Node, Hop: r.Hop, Round: r.Round, Attempt: r.Attempt,
 			Capability: r.Capability, Server: r.Server, Endpoint: r.Endpoint, Tool: r.Tool, Effect: r.Effect,
 			Status: r.Status, Execution: r.Execution, Code: r.Code, Message: line(r.Message), IsError: r.IsError,
