@@ -58,6 +58,9 @@ func Load(path string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	c.read = read
+	if err := c.approve(); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 

@@ -24,6 +24,7 @@
 //	    ca: tls/ca.pem                   # who signs its certificate, unless the system knows
 //	    server_name: billing.example     # that its certificate is for, unless the url's host
 //	    trust: true                      # its own effect hints count where effect is unsaid
+//	    approval: pinned                 # its tools are called only as they were approved
 //	    latency_p95: 850ms               # declared; measurements override it
 //	    max_concurrent: 120              # a call beyond goes elsewhere or waits
 //	    weight: 2                        # times the share of others; 1 unless said
@@ -66,6 +67,13 @@
 // text, content and isError. Both are templates of package expr. Without with
 // the arguments pass through; without result the structured content does, else
 // {text}.
+//
+// # Approval
+//
+// A tool of a server with approval: pinned is neither offered nor called while its
+// description, schemas or annotations are not those that somebody approved, or before
+// somebody did. What was approved stands in a [Lock] beside this file, which
+// junction servers --approve writes.
 //
 // # Ledgers
 //

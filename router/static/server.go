@@ -18,7 +18,7 @@ import (
 // read as they mean it.
 var serverKeys = []string{
 	"type", "disabled", "command", "args", "env", "cwd", "url", "headers", "server_name", "ca",
-	"offers", "trust", "latency_p95", "max_concurrent", "weight",
+	"offers", "trust", "approval", "latency_p95", "max_concurrent", "weight",
 }
 
 // maxConcurrent bounds what may be declared as calls at once.
@@ -39,6 +39,7 @@ func (r *reader) server(e document.Entry) *router.Server {
 		ID: e.Key, Name: e.Key, Source: "file",
 		Dial:       r.dial(m),
 		Trusted:    m.Get("trust").Bool(),
+		Approval:   m.Get("approval").OneOf(router.Pinned),
 		LatencyP95: m.Get("latency_p95").Duration(),
 		Weight:     weight(m.Get("weight")),
 	}
