@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -50,8 +51,9 @@ func (c *Client) Call(ctx context.Context, s *router.Server, call router.ToolCal
 	}
 	f := takeOff(ctx, &call)
 	defer f.land()
+	asker := newAsker(f, &call)
 	for again := false; ; again = true {
-		r, e := p.call(f, &call)
+		r, e := p.call(f, &call, asker)
 		if e == nil {
 			return r, nil
 		}
@@ -61,56 +63,106 @@ func (c *Client) Call(ctx context.Context, s *router.Server, call router.ToolCal
 	}
 }
 
-func (p *peer) call(f *flight, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
+// call makes a call to its end: through a server's requests to come again, and
+// through the task that it made of the call.
+func (p *peer) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolResult, *router.CallError) {
+	if call.Attach != nil {
+		return newWait(p, f, call, a, *call.Attach).end()
+	}
+	for n := 1; ; n++ {
+		r, e := p.request(f, call, a)
+		if e != nil || r.Input == nil || len(r.Input.Requests) > 0 {
+			return r, e
+		}
+		if call, e = p.later(f, call, r.Input, n); e != nil {
+			return nil, e
+		}
+	}
+}
+
+func (p *peer) request(f *flight, call *router.ToolCall, a *asker) (*router.ToolResult, *router.CallError) {
 	conn, e := p.get(f.ctx)
 	if e != nil {
 		return nil, e
 	}
-	defer conn.release()
+	mine := true
+	defer func() {
+		if mine {
+			conn.release()
+		}
+	}()
 	if call.Session != "" && call.Session != conn.session("").ID {
 		return nil, notSent(router.SessionExpired, "the session that this call belongs to has ended", nil)
 	}
-	r, e := conn.call(f, call)
+	r, task, e := conn.call(f, call, a)
 	if e != nil {
 		p.lost(conn, e)
 		return nil, e
 	}
 	conn.proven.Store(true)
-	return r, nil
+	if task == nil {
+		return r, nil
+	}
+	mine = false // it is kept in use while the task is waited for
+	return p.follow(f, call, a, conn, *task)
 }
 
-func (c *conn) call(f *flight, call *router.ToolCall) (*router.ToolResult, *router.CallError) {
+// call makes one request. It returns the result, or the task that the server made
+// of it.
+func (c *conn) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolResult, *state.RemoteTask, *router.CallError) {
 	args, err := value.Normalize(orEmpty(call.Arguments))
 	if err != nil {
-		return nil, notSent(router.CapabilityMismatch, "the arguments have no exact JSON form: "+excerpt(err.Error()), err)
+		return nil, nil, notSent(router.CapabilityMismatch, "the arguments have no exact JSON form: "+excerpt(err.Error()), err)
 	}
 	t, e := c.fitting(f.ctx, call.Tool, args)
 	if e != nil {
-		return nil, e
+		return nil, nil, e
+	}
+	more, e := c.more(call, t)
+	if e != nil {
+		return nil, nil, e
 	}
 	id := c.ids.Add(1)
-	params, e := c.params(id, call, args)
+	params, e := c.params(id, call, args, more)
 	if e != nil {
-		return nil, e
+		return nil, nil, e
 	}
 	if e := f.begin(id); e != nil {
-		return nil, e
+		return nil, nil, e
 	}
 	header := c.callHeaders(f.until, t, call.Tool, params)
-	ctx, ex := newExchange(f.ctx, id, f)
+	defer c.open.attend(a)()
+	ctx, ex := newExchange(withAsker(f.ctx, a), id, f)
 	resp, e := c.post(ctx, id, string(protocol.MethodToolsCall), params, header)
 	if e != nil {
-		return nil, e
+		return nil, nil, e
 	}
-	// Completed first: what the caller does from here on takes nothing away.
-	ctx, done := f.unhurried()
-	defer done()
-	r, e := readResult(ctx, resp.Result, t.output)
+	return c.answered(f, call, t, ex, resp.Result)
+}
+
+// answered reads what came: the result, a question, or a task.
+func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange, raw json.RawMessage) (r *router.ToolResult, task *state.RemoteTask, e *router.CallError) {
+	switch kind := c.kindOf(raw, call); kind {
+	case resultTask:
+		task, e = readTask(raw, c.modern, time.Now())
+	case resultInput:
+		r = &router.ToolResult{}
+		if r.Input, e = readInput(raw); e == nil {
+			e = answerable(r.Input.Requests, call.MayAsk)
+		}
+	default:
+		// Completed first: what the caller does from here on takes nothing away.
+		ctx, done := f.unhurried()
+		defer done()
+		r, e = readResult(ctx, raw, t.output)
+	}
 	if e != nil {
-		return nil, e
+		return nil, nil, e
 	}
-	r.Duration = ex.took()
-	return r, nil
+	if r != nil {
+		r.Duration = ex.took()
+	}
+	return r, task, nil
 }
 
 func orEmpty(m map[string]any) map[string]any {

@@ -47,7 +47,7 @@ type wireTool struct {
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
 	Annotations  json.RawMessage `json:"annotations"`
-	Execution struct {
+	Execution    struct {
 		Tasks string `json:"taskSupport"`
 	} `json:"execution"`
 	Meta map[string]json.RawMessage `json:"_meta"`

@@ -37,6 +37,10 @@ type Options struct {
 	Self string
 	// ClientName and ClientVersion are told to servers. Default "junction", "dev".
 	ClientName, ClientVersion string
+	// Elicitation says to servers of the earlier era that a person can be asked
+	// while a call is open (ToolCall.Ask). Those of the later era are told with each
+	// call (ToolCall.MayAsk).
+	Elicitation bool
 	// Logger receives what has no caller to be told. Default: nothing is logged.
 	Logger *slog.Logger
 	// OnStateChange observes connections. It must not block.
@@ -112,6 +116,7 @@ type Client struct {
 	spawn *spawner
 
 	mu      sync.RWMutex
+	tending chan struct{}    // as many tokens as tasks are looked after that were given up
 	peers   map[string]*peer // by server id
 	tallies map[string]*tally
 	closed  bool
@@ -122,6 +127,7 @@ var _ router.Caller = (*Client)(nil)
 // New returns a client without connections; nil options are allowed.
 func New(o *Options) *Client {
 	c := &Client{opts: o.withDefaults(), peers: map[string]*peer{}, tallies: map[string]*tally{}, spawn: newSpawner()}
+	c.tending = make(chan struct{}, lookedAfter)
 	c.base, c.end = context.WithCancel(context.Background())
 	return c
 }

@@ -37,8 +37,9 @@ type conn struct {
 	version string
 	modern  bool
 	http    bool
-	meta    []byte // fixed members of _meta in the later era, each followed by a comma
-	nonce   string // goes into the session's handle
+	meta    [4][]byte // fixed members of _meta in the later era, each followed by a comma; see metaOf
+	open    openCalls // that the server can reach besides their answers
+	nonce   string    // goes into the session's handle
 	opened  time.Time
 	log     *slog.Logger
 	limit   int // of a tool list, all pages together, bytes
@@ -84,10 +85,16 @@ func newConn(s *router.Server, l link, c *mcpclient.Client, o *Options) *conn {
 	n.refresh <- struct{}{}
 	if n.modern {
 		info, _ := json.Marshal(protocol.Implementation{Name: o.ClientName, Version: o.ClientVersion}) //nolint:errcheck // plain text
-		n.meta = []byte(`"` + protocol.MetaKeyProtocolVersion + `":"` + n.version + `","` +
-			protocol.MetaKeyClientCapabilities + `":{},"` + protocol.MetaKeyClientInfo + `":` + string(info) + `,`)
+		for i := range n.meta {
+			n.meta[i] = []byte(`"` + protocol.MetaKeyProtocolVersion + `":"` + n.version + `","` + protocol.MetaKeyClientCapabilities + `":` +
+				clientCapabilities(i&1 != 0, i&2 != 0) + `,"` + protocol.MetaKeyClientInfo + `":` + string(info) + `,`)
+		}
 	}
+	n.open.elicitation = o.Elicitation && !n.modern
 	c.OnNotification(n.notified)
+	if l, ok := l.(transport.BidirectionalInterface); ok {
+		l.SetRequestHandler(n.asked)
+	}
 	return n
 }
 
@@ -139,9 +146,24 @@ func (c *conn) send(ctx context.Context, method string, params []byte, header ht
 	return c.post(ctx, c.ids.Add(1), method, params, header)
 }
 
+// metaOf are the fixed members of _meta for a request that says what we can do:
+// wait for tasks, ask a person.
+func (c *conn) metaOf(tasks, ask bool) []byte {
+	i := 0
+	if tasks {
+		i |= 1
+	}
+	if ask {
+		i |= 2
+	}
+	return c.meta[i]
+}
+
 // withMeta adds the later era's _meta to an object that has none.
-func (c *conn) withMeta(params []byte) []byte {
-	out := append([]byte(`{"_meta":{`), c.meta[:len(c.meta)-1]...)
+func (c *conn) withMeta(params []byte) []byte { return addMeta(params, c.metaOf(false, false)) }
+
+func addMeta(params, meta []byte) []byte {
+	out := append([]byte(`{"_meta":{`), meta[:len(meta)-1]...)
 	out = append(out, '}')
 	if len(params) > len("{}") {
 		out = append(out, ',')
@@ -211,6 +233,10 @@ func (c *conn) notified(n protocol.JSONRPCNotification) {
 	switch n.Method {
 	case protocol.MethodNotificationToolsListChanged, protocol.MethodNotificationSubscriptionsAcknowledged:
 		c.told(&n)
+	case string(protocol.MethodNotificationTasksStatus):
+		if id, ok := n.Params.AdditionalFields["taskId"].(string); ok {
+			c.open.stir(id)
+		}
 	case string(protocol.MethodNotificationProgress):
 		f := n.Params.AdditionalFields
 		token, _ := f["progressToken"].(float64) // ours are numbers, and none is 0

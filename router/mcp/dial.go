@@ -103,7 +103,8 @@ func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *rout
 			return nil, asCallError(err)
 		}
 		_, err := client.Initialize(ctx, protocol.InitializeRequest{Params: protocol.InitializeParams{
-			ClientInfo: protocol.Implementation{Name: o.ClientName, Version: o.ClientVersion},
+			ClientInfo:   protocol.Implementation{Name: o.ClientName, Version: o.ClientVersion},
+			Capabilities: elicitationOf(o),
 		}})
 		if err != nil && l.opening().askAgain() {
 			continue

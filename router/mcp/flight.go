@@ -167,6 +167,14 @@ func (f *flight) goesOn() (id int64, e *router.CallError) {
 	return f.is.id, nil
 }
 
+// stirred takes note that the call's task has told something new.
+func (f *flight) stirred() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noticeLocked()
+	f.is.stirs(f.at())
+}
+
 // finish completes a call that went on, unless something else ended it before.
 func (f *flight) finish() phase {
 	f.mu.Lock()

@@ -25,6 +25,10 @@ var (
 	errMaximum = errors.New("the maximum time has passed")
 )
 
+// errClosed is why a server that was forgotten, or one of a closed client, cannot
+// be reached.
+var errClosed = errors.New("the connection was closed")
+
 func notSent(code router.Code, message string, err error) *router.CallError {
 	return &router.CallError{Code: code, Execution: state.NotExecuted, Message: message, Err: err}
 }

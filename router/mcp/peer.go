@@ -107,7 +107,7 @@ func (p *peer) attempt() (*dialing, *router.CallError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, notSent(router.Transport, "the connection was closed", nil)
+		return nil, notSent(router.Transport, errClosed.Error(), errClosed)
 	}
 	if p.dialing != nil {
 		return p.dialing, nil
@@ -168,7 +168,7 @@ func (p *peer) dial(d *dialing) {
 		p.retryAt = time.Now().Add(max(min(e.RetryAfter, longestAsked), p.client.opts.Backoff.delay(p.server.Load().ID, p.failures)))
 		d.err = e
 	case p.closed:
-		d.err, now = notSent(router.Transport, "the connection was closed", nil), Closed
+		d.err, now = notSent(router.Transport, errClosed.Error(), errClosed), Closed
 		p.client.work.Go(func() { c.end(p.client.base, true) })
 	default:
 		p.failures, p.last, p.known = 0, nil, c.known.Load()

@@ -12,9 +12,9 @@ import (
 	"junction/state/value"
 )
 
-// params builds tools/call's parameters. The caller's members of _meta yield to
-// those the protocol needs.
-func (c *conn) params(id int64, call *router.ToolCall, args any) ([]byte, *router.CallError) {
+// params builds tools/call's parameters; more are members that are ready. The
+// caller's members of _meta yield to those the protocol needs.
+func (c *conn) params(id int64, call *router.ToolCall, args any, more []byte) ([]byte, *router.CallError) {
 	b := append(make([]byte, 0, 256), `{"name":`...)
 	b, err := value.Append(b, call.Tool)
 	if err == nil {
@@ -23,7 +23,8 @@ func (c *conn) params(id int64, call *router.ToolCall, args any) ([]byte, *route
 	if err != nil {
 		return nil, notSent(router.CapabilityMismatch, "the call has no JSON form: "+excerpt(err.Error()), err)
 	}
-	b = append(append(b, `,"_meta":{`...), c.meta...)
+	b = append(b, more...)
+	b = append(append(b, `,"_meta":{`...), c.metaOf(call.OnTask != nil, call.MayAsk)...)
 	b = strconv.AppendInt(append(b, `"progressToken":`...), id, 10)
 	own := map[string]any{}
 	for name, v := range call.Meta {

@@ -67,6 +67,12 @@ func playServer(role string) int {
 		return answerLate()
 	case "floods":
 		return flood()
+	case "tasks, modern", "tasks, legacy":
+		return serveTasks(role == "tasks, modern")
+	case "attaches":
+		return attach()
+	case "reel modern", "reel legacy":
+		return playReel(role == "reel modern")
 	case "tells on a pipe":
 		return tellOnPipe()
 	}

@@ -10,7 +10,8 @@ import (
 // Linux can end a child with its parent, but by parent it means the thread
 // that started the child, and Go's threads come and go.
 type spawner struct {
-	once sync.Once
+	once sync.Once // of the thread's start
+	shut sync.Once
 	work chan func()
 	quit chan struct{}
 	done chan struct{}
@@ -42,9 +43,10 @@ func (s *spawner) loop() {
 	}
 }
 
-// close ends the thread. Call it when every child has ended.
+// close ends the thread. Call it when every child has ended; a second time does
+// nothing.
 func (s *spawner) close() {
-	close(s.quit)
+	s.shut.Do(func() { close(s.quit) })
 	s.once.Do(func() { close(s.done) })
 	<-s.done
 }
