@@ -69,6 +69,9 @@ func (l *Ledger) run(held context.Context, stop func(), e Entry, again bool, eff
 	returned = true
 	gone := held.Err()
 	stop()
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		result, err = refused.Result, nil
+	}
 	if err != nil {
 		unsure := again || gone != nil || errors.Is(err, ErrUnsure)
 		released := l.release(held, e.Key, e.Owner, unsure)

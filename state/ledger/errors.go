@@ -52,6 +52,14 @@ func (e *KeyError) Error() string {
 
 func (e *KeyError) Unwrap() error { return e.Err }
 
+// RefusedError is how an effect says that it has changed nothing and never will
+// under this key: its result is stored, and answered without an error. Of a run
+// that is not the first (Run.Again) it is the word of the service that knows the
+// key, about all of them.
+type RefusedError struct{ Result any }
+
+func (e *RefusedError) Error() string { return "the effect refused its key for good" }
+
 func about(e Entry, err error) *KeyError {
 	return &KeyError{Key: e.Key, Receipt: e.Receipt, Since: e.Claimed, Err: err}
 }

@@ -76,8 +76,9 @@ type Run struct {
 }
 
 // Effect does what a key stands for, and returns what has a JSON form. An error
-// says that nothing happened, unless it wraps ErrUnsure or ctx has ended. Inside
-// a transaction an error always undoes what happened.
+// says that nothing happened, unless it wraps ErrUnsure or ctx has ended; a
+// *RefusedError says so for good. Inside a transaction an error always undoes what
+// the effect wrote.
 type Effect func(ctx context.Context, r Run) (any, error)
 
 // Answer is the result of a key's one execution.
@@ -178,12 +179,15 @@ func (l *Ledger) Find(ctx context.Context, key string) (Entry, error) {
 
 // transact runs an effect inside the store's transaction.
 func (l *Ledger) transact(ctx context.Context, c Claim, effect Effect) (Answer, error) {
-	e, ran, err := l.inside.Transact(ctx, c, func(ctx context.Context) ([]byte, error) {
+	e, ran, err := l.inside.Transact(ctx, c, func(ctx context.Context) (data []byte, undo bool, err error) {
 		result, err := effect(withRunning(ctx), Run{Key: c.Key, Receipt: c.Receipt})
-		if err != nil {
-			return nil, err
+		if refused, ok := errors.AsType[*RefusedError](err); ok {
+			result, undo, err = refused.Result, true, nil
 		}
-		return l.encode(result)
+		if err == nil {
+			data, err = l.encode(result)
+		}
+		return data, undo, err
 	})
 	switch {
 	case errors.Is(err, ErrBusy):

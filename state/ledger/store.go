@@ -57,10 +57,11 @@ type Transactor interface {
 	Store
 	// Transact runs run in one transaction with the claim of a free key, its
 	// receipt, the count and the result that run returns; run finds the transaction
-	// in its context. Does run fail or panic, nothing is stored. Is the key not
-	// free, run is not called, and ran is false. Where somebody else holds the store
-	// for too long the error is ErrBusy, or that of ctx, and nothing was done.
-	Transact(ctx context.Context, c Claim, run func(context.Context) ([]byte, error)) (e Entry, ran bool, err error)
+	// in its context. If run fails or panics, nothing is stored; with undo its result
+	// is, and nothing that it wrote. If the key is not free, run is not called, and
+	// ran is false. Where somebody else holds the store for too long the error is
+	// ErrBusy, or that of ctx, and nothing was done.
+	Transact(ctx context.Context, c Claim, run func(context.Context) (result []byte, undo bool, err error)) (e Entry, ran bool, err error)
 }
 
 // Forever keeps entries for as long as the store lives.

@@ -53,6 +53,18 @@ func again(t *testing.T, connect connector) {
 	}
 }
 
+func refusedAgain(t *testing.T, connect connector) {
+	s := connect(t)
+	l := newLedger(t, s, ledger.Options{Place: ledger.Idempotent, Wait: soon})
+	key := abandon(t, s)
+	a, err := l.Do(t.Context(), call(key), func(context.Context, ledger.Run) (any, error) {
+		return nil, &ledger.RefusedError{Result: "none left"}
+	})
+	if err != nil || string(a.Result) != `"none left"` {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 func reconciled(t *testing.T, connect connector) {
 	s := connect(t)
 	var verdict ledger.Verdict

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,6 +71,19 @@ func failure(t *testing.T, connect connector) {
 	// Free for other arguments, too: nothing bound it.
 	if a, err := l.Do(t.Context(), ledger.Call{Key: key, Fingerprint: "another"}, gives(2)); err != nil || a.Replayed {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func refusal(t *testing.T, connect connector) {
+	l := newLedger(t, connect(t), ledger.Options{})
+	key := newKey()
+	for n := range 2 {
+		a, err := l.Do(t.Context(), call(key), func(context.Context, ledger.Run) (any, error) {
+			return nil, fmt.Errorf("sold out: %w", &ledger.RefusedError{Result: "none left"})
+		})
+		if err != nil || string(a.Result) != `"none left"` || a.Replayed != (n > 0) {
+			t.Errorf("answer %d: %+v, %v", n, a, err)
+		}
 	}
 }
 

@@ -96,6 +96,25 @@ func TestAnEffectInsideIsUndoneWhenItFails(t *testing.T) {
 	}
 }
 
+func TestARefusalInsideKeepsItsResultAndNothingElse(t *testing.T) {
+	t.Parallel()
+	c := openCounted(t, filepath.Join(t.TempDir(), "l.db"), ledger.Options{}, nil)
+	for n := range 2 {
+		a, err := sqlite.Do(t.Context(), c.Ledger, call("k"), func(ctx context.Context, tx *sql.Tx) (any, error) {
+			if _, err := raise(ctx, tx); err != nil {
+				return nil, err
+			}
+			return nil, &ledger.RefusedError{Result: "none left"}
+		})
+		if err != nil || string(a.Result) != `"none left"` || a.Replayed != (n > 0) {
+			t.Errorf("answer %d: %+v, %v", n, a, err)
+		}
+	}
+	if n := c.count(t); n != 0 {
+		t.Errorf("%d effects", n)
+	}
+}
+
 func TestACallerThatLeavesAnEffectInsideLeavesNothingOrAllOfIt(t *testing.T) {
 	t.Parallel()
 	c := openCounted(t, filepath.Join(t.TempDir(), "l.db"), ledger.Options{}, nil)

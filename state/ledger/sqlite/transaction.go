@@ -92,15 +92,25 @@ func busy(err error) bool {
 }
 
 // Transact runs run in the transaction that makes the key known.
-func (s *Store) Transact(ctx context.Context, c ledger.Claim, run func(context.Context) ([]byte, error)) (e ledger.Entry, ran bool, err error) {
+func (s *Store) Transact(ctx context.Context, c ledger.Claim, run func(context.Context) ([]byte, bool, error)) (e ledger.Entry, ran bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var known bool
 		if e, known, err = s.look(ctx, tx, c.Key); err != nil || known {
 			return err
 		}
-		result, err := run(context.WithValue(ctx, txKey{}, tx))
+		if _, err := tx.ExecContext(ctx, "SAVEPOINT junction_effect"); err != nil {
+			return err
+		}
+		result, undo, err := run(context.WithValue(ctx, txKey{}, tx))
 		if err != nil {
 			return err
+		}
+		// The effect is complete: whoever leaves now comes too late.
+		ctx = context.WithoutCancel(ctx)
+		if undo {
+			if _, err := tx.ExecContext(ctx, "ROLLBACK TO junction_effect"); err != nil {
+				return err
+			}
 		}
 		now := s.now()
 		e = ledger.Entry{
@@ -108,8 +118,7 @@ func (s *Store) Transact(ctx context.Context, c ledger.Claim, run func(context.C
 			Done: true, Result: result, Claimed: now, Committed: now,
 		}
 		ran = true
-		// The effect is complete: whoever leaves now comes too late.
-		return insert(context.WithoutCancel(ctx), tx, e, expires(now, c.Keeps))
+		return insert(ctx, tx, e, expires(now, c.Keeps))
 	})
 	if err != nil {
 		return ledger.Entry{}, false, err
