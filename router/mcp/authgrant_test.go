@@ -1,0 +1,479 @@
+package mcp_test
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"junction/router"
+	"junction/state"
+)
+
+// issuing is an authorization server.
+type issuing struct {
+	url      string
+	metadata string // document; $ISSUER is its URL
+	at       string // path of the document
+	answer   string // of the token endpoint; $TOKEN is a new one. "": a plain one
+	check    func(r *http.Request) bool
+
+	mu     sync.Mutex
+	asked  int
+	status int // of the token endpoint; 0: 200
+	good   map[string]string
+	scopes []string // asked for, by request
+	gate   chan struct{}
+}
+
+const plainMetadata = `{"issuer":"$ISSUER","token_endpoint":"$ISSUER/token","grant_types_supported":["client_credentials"]}`
+
+func newIssuing(t *testing.T) *issuing {
+	t.Helper()
+	i := &issuing{metadata: plainMetadata, at: "/.well-known/oauth-authorization-server", good: map[string]string{}}
+	ts := httptest.NewServer(i)
+	t.Cleanup(ts.Close)
+	i.url = ts.URL
+	return i
+}
+
+func (i *issuing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == i.at {
+		w.Header().Set("Content-Type", "application/json")
+		// A clock that is wrong by three minutes.
+		w.Header().Set("Date", time.Now().Add(-3*time.Minute).UTC().Format(http.TimeFormat))
+		fmt.Fprint(w, strings.ReplaceAll(i.metadata, "$ISSUER", i.url))
+		return
+	}
+	if r.URL.Path != "/token" {
+		http.NotFound(w, r)
+		return
+	}
+	r.ParseForm()
+	i.mu.Lock()
+	i.asked++
+	n, code, gate := i.asked, i.status, i.gate
+	i.scopes = append(i.scopes, r.PostForm.Get("scope"))
+	i.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	w.Header().Set("Content-Type", "application/json")
+	id, secret, _ := r.BasicAuth()
+	right := id == "junction" && secret == "hunter2%2Fhunter2"
+	if i.check != nil {
+		right = i.check(r)
+	}
+	switch {
+	case code != 0:
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"error":"invalid_scope","error_description":"not for %s"}`, secret)
+		return
+	case !right || r.PostForm.Get("grant_type") != "client_credentials":
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"error":"invalid_client","error_description":"%s %s"}`, r.Header.Get("Authorization"), r.PostForm.Get("client_secret"))
+		return
+	}
+	token := fmt.Sprintf("hunter-token-%d", n)
+	i.mu.Lock()
+	i.good["Bearer "+token] = r.PostForm.Get("scope")
+	i.mu.Unlock()
+	text := i.answer
+	if text == "" {
+		text = `{"access_token":"$TOKEN","token_type":"bearer","expires_in":3600}`
+	}
+	fmt.Fprint(w, strings.ReplaceAll(text, "$TOKEN", token))
+}
+
+// honours reports whether a request carries a token that was issued and not revoked.
+func (i *issuing) honours(h http.Header) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, ok := i.good[h.Get("Authorization")]
+	return ok
+}
+
+func (i *issuing) revoke() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	clear(i.good)
+}
+
+func (i *issuing) requests() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.asked
+}
+
+const ourSecret = "hunter2/hunter2"
+
+func ourClient(issuer string) []router.Credential {
+	return []router.Credential{{Scheme: "oauth", OAuth: &router.OAuthClient{Issuer: issuer, ClientID: "junction", ClientSecret: ourSecret}}}
+}
+
+// about is protected-resource metadata that names an issuer.
+func about(issuer string) string {
+	return `{"resource":"$HOST/mcp","authorization_servers":["` + issuer + `"],"scopes_supported":["read"]}`
+}
+
+func TestATokenIsObtainedFromTheIssuerAndShownToTheServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		set       func(g *gate, i *issuing)
+		challenge string
+		named     bool   // by the operator
+		resource  string // that the token is for, after the server's origin; "": /mcp
+	}{
+		"issuer in the configuration": {func(*gate, *issuing) {}, "Bearer", true, ""},
+		"issuer in the server's metadata": {func(g *gate, i *issuing) {
+			g.documents["/.well-known/oauth-protected-resource/mcp"] = about(i.url)
+		}, "Bearer", false, ""},
+		"metadata of the whole origin": {func(g *gate, i *issuing) {
+			g.documents["/.well-known/oauth-protected-resource"] = strings.Replace(about(i.url), "/mcp", "/", 1)
+		}, "Bearer", false, "/"},
+		"metadata where the challenge says": {func(g *gate, i *issuing) {
+			g.documents["/meta"] = about(i.url)
+			g.refusal = []string{"WWW-Authenticate", "Bearer resource_metadata=\"" + g.url + "/meta\""}
+		}, "", false, ""},
+		"a server that says nothing but has metadata": {func(g *gate, i *issuing) {
+			g.documents["/.well-known/oauth-protected-resource/mcp"] = about(i.url)
+			g.refusal = nil
+		}, "", false, ""},
+		"metadata of OpenID": {func(_ *gate, i *issuing) { i.at = "/.well-known/openid-configuration" }, "Bearer", true, ""},
+		"the secret in the form": {func(_ *gate, i *issuing) {
+			i.metadata = strings.Replace(plainMetadata, `{`, `{"token_endpoint_auth_methods_supported":["client_secret_post"],`, 1)
+			i.check = func(r *http.Request) bool {
+				return r.Header.Get("Authorization") == "" && r.PostForm.Get("client_id") == "junction" && r.PostForm.Get("client_secret") == ourSecret
+			}
+		}, "Bearer", true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newIssuing(t)
+			g, s := newGate(t, false, i.honours, "WWW-Authenticate", c.challenge)
+			g.url = strings.TrimSuffix(s.Dial.URL, "/mcp")
+			c.set(g, i)
+			resource := ""
+			right := i.check
+			i.check = func(r *http.Request) bool {
+				resource = r.PostForm.Get("resource")
+				if right != nil {
+					return right(r)
+				}
+				id, secret, _ := r.BasicAuth()
+				return id == "junction" && secret == "hunter2%2Fhunter2" && !strings.Contains(r.PostForm.Encode(), "hunter")
+			}
+			issuer := ""
+			if c.named {
+				issuer = i.url
+			}
+			s.Dial.Auth = ourClient(issuer)
+			cl := newSilent(t, "hunter2", "hunter-token")
+			if err := cl.try(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			requests, tools := g.counted()
+			if requests != plainRequests(false)+1 || tools != 1 || i.requests() != 1 || resource != g.url+cmp.Or(c.resource, "/mcp") {
+				t.Errorf("%d requests, %d calls, %d tokens for %s", requests, tools, i.requests(), resource)
+			}
+			if d := cl.describe(t, s); d.Session.Scheme != "oauth" {
+				t.Errorf("the session's scheme is %q", d.Session.Scheme)
+			}
+			for _, shown := range []string{"Basic", ourSecret} {
+				for v := range g.shown["Authorization"] {
+					if strings.Contains(v, shown) {
+						t.Errorf("the server was shown %s", v)
+					}
+				}
+			}
+		})
+	}
+}
+
+// keyFile writes a private key.
+func keyFile(t *testing.T, key any) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestAKeyProvesTheClientOnTheIssuersClock(t *testing.T) {
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for alg, c := range map[string]struct{ private, public any }{"ES256": {ec, ec.Public()}, "RS256": {rs, rs.Public()}} {
+		i := newIssuing(t)
+		i.metadata = strings.Replace(plainMetadata, `{`, `{"token_endpoint_auth_methods_supported":["private_key_jwt"],`, 1)
+		i.check = func(r *http.Request) bool {
+			if r.PostForm.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" {
+				return false
+			}
+			claims := jwt.RegisteredClaims{}
+			_, err := jwt.ParseWithClaims(r.PostForm.Get("client_assertion"), &claims, func(*jwt.Token) (any, error) { return c.public, nil },
+				jwt.WithValidMethods([]string{alg}), jwt.WithAudience(i.url), jwt.WithIssuer("junction"), jwt.WithSubject("junction"),
+				jwt.WithIssuedAt(), jwt.WithExpirationRequired(),
+				jwt.WithTimeFunc(func() time.Time { return time.Now().Add(-3 * time.Minute) }))
+			if err != nil || claims.ID == "" {
+				t.Errorf("%s: %v", alg, err)
+			}
+			return err == nil
+		}
+		g, s := newGate(t, true, i.honours, "WWW-Authenticate", "Bearer")
+		s.Dial.Auth = []router.Credential{{Scheme: "oauth", OAuth: &router.OAuthClient{Issuer: i.url, ClientID: "junction", KeyFile: keyFile(t, c.private)}}}
+		if err := newSilent(t, "hunter-token").try(t.Context(), s); err != nil {
+			t.Error(alg, err)
+		}
+		if _, tools := g.counted(); tools != 1 {
+			t.Errorf("%s: %d calls", alg, tools)
+		}
+	}
+}
+
+func TestFiftyCallsWithATokenThatEndedAskForOneNewToken(t *testing.T) {
+	for _, modern := range []bool{true, false} {
+		i := newIssuing(t)
+		g, s := newGate(t, modern, i.honours, "WWW-Authenticate", "Bearer")
+		s.Dial.Auth = ourClient(i.url)
+		c := newSilent(t, "hunter2", "hunter-token")
+		if err := c.try(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		i.revoke()
+		i.mu.Lock()
+		i.gate = make(chan struct{}) // the new token takes its time
+		i.mu.Unlock()
+		before, _ := g.counted()
+		var calls sync.WaitGroup
+		const many = 50
+		for range many {
+			calls.Go(func() {
+				if err := c.try(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		eventually(t, "refusals", func() bool { n, _ := g.counted(); return n-before == many })
+		close(i.gate)
+		calls.Wait()
+		if _, tools := g.counted(); tools != many+1 || i.requests() != 2 {
+			t.Errorf("modern %v: %d calls, %d tokens", modern, tools, i.requests())
+		}
+	}
+}
+
+func TestATokenIsNotAskedForWhereItsIssuerIsNotSureToBeTheRightOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		set   func(g *gate, i *issuing)
+		named bool
+		says  string
+	}{
+		"metadata at another host": {func(g *gate, i *issuing) {
+			g.refusal = []string{"WWW-Authenticate", `Bearer resource_metadata="https://evil.example/meta"`}
+		}, false, "another origin"},
+		"metadata at a link-local address": {func(g *gate, i *issuing) {
+			g.refusal = []string{"WWW-Authenticate", `Bearer resource_metadata="http://169.254.169.254/latest"`}
+		}, false, "link-local"},
+		"metadata about another server": {func(g *gate, i *issuing) {
+			g.documents["/.well-known/oauth-protected-resource/mcp"] = strings.Replace(about(i.url), "$HOST", "https://other.example", 1)
+		}, false, "not this server"},
+		"metadata about a path beside": {func(g *gate, i *issuing) {
+			g.documents["/.well-known/oauth-protected-resource/mcp"] = strings.Replace(about(i.url), "/mcp", "/mc", 1)
+		}, false, "not this server"},
+		"an issuer of the server's choice elsewhere": {func(g *gate, i *issuing) {
+			g.documents["/.well-known/oauth-protected-resource/mcp"] = about("https://evil.example")
+		}, false, "say it (issuer)"},
+		"no issuer named": {func(g *gate, i *issuing) {}, false, "there is none"},
+		"metadata of another issuer": {func(g *gate, i *issuing) {
+			i.metadata = strings.Replace(plainMetadata, `"$ISSUER"`, `"$ISSUER/"`, 1)
+		}, true, "names another issuer"},
+		"tokens from another host": {func(g *gate, i *issuing) {
+			i.metadata = `{"issuer":"$ISSUER","token_endpoint":"https://evil.example/token"}`
+		}, true, "another origin"},
+		"tokens from a link-local address": {func(g *gate, i *issuing) {
+			i.metadata = `{"issuer":"$ISSUER","token_endpoint":"http://169.254.169.254/token"}`
+		}, true, "link-local"},
+		"no token endpoint": {func(g *gate, i *issuing) { i.metadata = `{"issuer":"$ISSUER"}` }, true, "no token endpoint"},
+		"too long a document": {func(g *gate, i *issuing) {
+			i.metadata = `{"issuer":"$ISSUER","x":"` + strings.Repeat("x", 1<<20) + `"}`
+		}, true, "larger than allowed"},
+		"no JSON": {func(g *gate, i *issuing) { i.metadata = `<html>` }, true, "no JSON"},
+		"no such grant": {func(g *gate, i *issuing) {
+			i.metadata = strings.Replace(plainMetadata, "client_credentials", "implicit", 1)
+		}, true, "grants nothing"},
+		"no such method": {func(g *gate, i *issuing) {
+			i.metadata = strings.Replace(plainMetadata, `{`, `{"token_endpoint_auth_methods_supported":["private_key_jwt"],`, 1)
+		}, true, "takes no client secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newIssuing(t)
+			g, s := newGate(t, true, i.honours, "WWW-Authenticate", "Bearer")
+			c.set(g, i)
+			issuer := ""
+			if c.named {
+				issuer = i.url
+			}
+			s.Dial.Auth = ourClient(issuer)
+			e := callError(t, newSilent(t, "hunter").try(t.Context(), s))
+			if e.Code != router.AuthMismatch || e.Execution != state.NotExecuted || !strings.Contains(e.Message, c.says) {
+				t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+			}
+			if _, tools := g.counted(); tools > 0 || i.requests() > 0 {
+				t.Errorf("%d calls, %d token requests", tools, i.requests())
+			}
+		})
+	}
+}
+
+func TestARefusalOfTheIssuerIsToldWithoutItsSecrets(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(i *issuing)
+		code router.Code
+		says string
+	}{
+		"wrong secret":        {func(i *issuing) { i.check = func(*http.Request) bool { return false } }, router.AuthMismatch, "invalid_client"},
+		"down":                {func(i *issuing) { i.status = 503 }, router.Transport, "HTTP status 503"},
+		"another type":        {func(i *issuing) { i.answer = `{"access_token":"$TOKEN","token_type":"DPoP"}` }, router.AuthMismatch, "DPoP"},
+		"a token of controls": {func(i *issuing) { i.answer = `{"access_token":"a\r\nX: b","token_type":"Bearer"}` }, router.AuthMismatch, "control characters"},
+		"no token":            {func(i *issuing) { i.answer = `{}` }, router.AuthMismatch, "access_token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := newIssuing(t)
+			c.set(i)
+			g, s := newGate(t, true, i.honours, "WWW-Authenticate", "Bearer")
+			s.Dial.Auth = ourClient(i.url)
+			cl := newSilent(t, "hunter")
+			e := callError(t, cl.try(t.Context(), s))
+			if e.Code != c.code || e.Execution != state.NotExecuted || !strings.Contains(e.Message, c.says) {
+				t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+			}
+			if _, tools := g.counted(); tools > 0 || i.requests() != 1 {
+				t.Errorf("%d calls, %d token requests", tools, i.requests())
+			}
+		})
+	}
+}
+
+func TestATokenEndpointThatRedirectsIsNotFollowed(t *testing.T) {
+	other := newIssuing(t)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/.well-known/") {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"issuer":"http://%s","token_endpoint":"http://%s/token"}`, r.Host, r.Host)
+			return
+		}
+		http.Redirect(w, r, other.url+"/token", http.StatusTemporaryRedirect)
+	}))
+	defer front.Close()
+	_, s := newGate(t, true, other.honours, "WWW-Authenticate", "Bearer")
+	s.Dial.Auth = ourClient(front.URL)
+	if e := callError(t, newSilent(t, "hunter").try(t.Context(), s)); e.Code != router.AuthMismatch || other.requests() > 0 {
+		t.Errorf("%s; the other host was asked %d times", e.Code, other.requests())
+	}
+}
+
+func TestATokenWithTooLittleScopeIsExchangedOnce(t *testing.T) {
+	i := newIssuing(t)
+	g, s := newGate(t, false, i.honours, "WWW-Authenticate", `Bearer scope="read"`)
+	g.call = func(w http.ResponseWriter, r *http.Request, id string) {
+		i.mu.Lock()
+		scope := i.good[r.Header.Get("Authorization")]
+		i.mu.Unlock()
+		if !slices.Contains(strings.Fields(scope), "write") {
+			status(403, "", "WWW-Authenticate", `Bearer error="insufficient_scope", scope="write"`)(w, r, id)
+			return
+		}
+		answer(w, id, fine)
+	}
+	s.Dial.Auth = ourClient(i.url)
+	c := newSilent(t, "hunter")
+	for range 3 {
+		if err := c.try(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(i.scopes, ", "); got != "read, read write" {
+		t.Errorf("scopes asked for: %s", got)
+	}
+	// The next server's scope is refused; the token at hand stays, and the issuer is
+	// not asked with every call.
+	i2 := newIssuing(t)
+	g2, s2 := newGate(t, false, i2.honours, "WWW-Authenticate", `Bearer scope="read"`)
+	s2.ID = "other"
+	g2.call = func(w http.ResponseWriter, r *http.Request, id string) {
+		i2.mu.Lock()
+		i2.status = 400
+		i2.mu.Unlock()
+		status(403, "", "WWW-Authenticate", `Bearer error="insufficient_scope", scope="write"`)(w, r, id)
+	}
+	s2.Dial.Auth = ourClient(i2.url)
+	for range 10 {
+		if e := callError(t, c.try(t.Context(), s2)); e.Code != router.AuthMismatch || e.Execution != state.NotExecuted {
+			t.Errorf("%s %s", e.Code, e.Message)
+		}
+	}
+	if n := i2.requests(); n < 2 || n > 6 {
+		t.Errorf("%d token requests for ten calls", n)
+	}
+}
+
+func TestTokensThatAreRefusedWhenNewAreNotAskedForWithEveryCall(t *testing.T) {
+	i := newIssuing(t)
+	g, s := newGate(t, true, i.honours, "WWW-Authenticate", "Bearer")
+	s.Dial.Auth = ourClient(i.url)
+	c := newSilent(t, "hunter")
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	g.now(func(http.Header) bool { return false })
+	for range 20 {
+		if e := callError(t, c.try(t.Context(), s)); e.Code != router.AuthMismatch {
+			t.Errorf("%s %s", e.Code, e.Message)
+		}
+	}
+	if n := i.requests(); n > 8 {
+		t.Errorf("%d token requests for twenty calls", n)
+	}
+	g.now(i.honours)
+	eventually(t, "recovery", func() bool { return c.try(t.Context(), s) == nil })
+}
+
+func TestAServerWithOtherCredentialsIsAnotherConnection(t *testing.T) {
+	g, s := newGate(t, true, wants("Authorization", "Bearer hunter2hunter2", "Bearer hunter3hunter3"), "WWW-Authenticate", "Bearer")
+	s.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter2hunter2"}}
+	c := newSilent(t, "hunter2hunter2", "hunter3hunter3")
+	changed := *s
+	changed.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter3hunter3"}}
+	for _, s := range []*router.Server{s, &changed} {
+		if err := c.try(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !g.saw("Authorization", "Bearer hunter3hunter3") {
+		t.Error("the new credential was not shown")
+	}
+}
