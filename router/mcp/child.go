@@ -197,8 +197,8 @@ func (t *tail) fill() {
 	defer close(t.closed)
 	in := bufio.NewReaderSize(t.src, 4096)
 	for {
-		line, whole, err := readLine(in, 4096)
-		if !whole {
+		line, end, err := readLine(in, 4096)
+		if end != nil {
 			line = append(line, "…"...)
 		}
 		if text := excerpt(string(line)); text != "" {

@@ -33,12 +33,14 @@ type message struct {
 func (s *stdio) read() {
 	in := bufio.NewReaderSize(s.child.stdout, 64<<10)
 	for {
-		line, whole, err := readLine(in, s.limit)
+		line, end, err := readLine(in, s.limit)
 		switch {
-		case !whole:
-			s.tooLarge(line)
-		case len(line) > 0:
-			s.dispatch(line)
+		case end != nil:
+			s.spoiled(line, end, errTooLarge)
+		case len(line) > 0 && !s.dispatch(line) && err == nil:
+			// Servers print all manner of things to their output; this may be an
+			// answer. The last line of one that died says less than its death.
+			s.spoiled(line, line, errNotJSON)
 		}
 		if err != nil {
 			break
@@ -48,6 +50,9 @@ func (s *stdio) read() {
 	wait := time.NewTimer(settle)
 	defer wait.Stop()
 	s.cause = errors.New("it closed its output")
+	if s.deaf.Load() {
+		s.cause = errors.New("it closed its input")
+	}
 	select {
 	case <-s.child.exited:
 		s.cause = s.child.status()
@@ -60,34 +65,46 @@ func (s *stdio) read() {
 	close(s.dead)
 }
 
-// readLine reads one line without its end. Of a line beyond limit it returns
-// the beginning and whole false; the rest is skipped.
-func readLine(in *bufio.Reader, limit int) (line []byte, whole bool, err error) {
-	whole = true
+// glimpse is how much is kept of either end of a line that is too long.
+const glimpse = 1024
+
+// readLine reads one line without its end. Of a line beyond limit it returns what
+// it begins and what it ends with, and skips the rest; of any other end is nil.
+func readLine(in *bufio.Reader, limit int) (line, end []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) <= limit {
+		switch {
+		case end != nil:
+		case len(line)+len(part) <= limit:
 			line = append(line, part...)
-		} else {
+		default:
+			end = append(make([]byte, 0, 2*glimpse), line[max(0, len(line)-glimpse):]...)
 			if len(line) == 0 {
-				line = append(line, part[:min(len(part), 1024)]...)
+				line = append(line, part[:min(len(part), glimpse)]...)
 			}
-			whole = false
+		}
+		if end != nil {
+			tail := part[max(0, len(part)-glimpse):]
+			if over := len(end) + len(tail) - glimpse; over > 0 {
+				end = append(end[:0], end[min(over, len(end)):]...)
+			}
+			end = append(end, tail...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, whole, err
+			return nil, end, err
 		}
-		return bytes.TrimRight(line, "\r\n"), whole, err
+		return bytes.TrimRight(line, "\r\n"), end, err
 	}
 }
 
-func (s *stdio) dispatch(line []byte) {
+// dispatch takes in a line; false: it is no message.
+func (s *stdio) dispatch(line []byte) bool {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
-		return // servers print all manner of things to their output
+		return false
 	}
 	switch {
 	case m.Method == "":
@@ -95,7 +112,7 @@ func (s *stdio) dispatch(line []byte) {
 	case len(m.ID) == 0:
 		var n protocol.JSONRPCNotification
 		if json.Unmarshal(line, &n) != nil {
-			return
+			return false
 		}
 		s.mu.Lock()
 		notify := s.notify
@@ -106,6 +123,7 @@ func (s *stdio) dispatch(line []byte) {
 	default:
 		s.respond(line)
 	}
+	return true
 }
 
 func (s *stdio) deliver(m *message) {
@@ -125,14 +143,26 @@ func (s *stdio) hand(id int64, a answer) {
 	}
 }
 
-var idField = regexp.MustCompile(`"id"\s*:\s*(\d+)`)
+var (
+	// Before any member that has members of its own, and after all of them.
+	idFirst = regexp.MustCompile(`^\s*\{[^{\[]*"id"\s*:\s*(\d+)`)
+	idLast  = regexp.MustCompile(`"id"\s*:\s*(\d+)\s*\}\s*$`)
 
-// tooLarge fails the request whose answer was cut, where its id was seen.
-func (s *stdio) tooLarge(start []byte) {
-	if m := idField.FindSubmatch(start[:min(len(start), 1024)]); m != nil {
-		if id, ok := requestID(m[1]); ok {
-			s.hand(id, answer{err: unknown(router.OutputInvalid, errTooLarge.Error(), errTooLarge)})
-		}
+	errNotJSON = errors.New("the answer is no message of JSON-RPC")
+)
+
+// spoiled fails the request whose answer cannot be taken, where its id is seen at
+// either end of the line.
+func (s *stdio) spoiled(begin, end []byte, why error) {
+	m := idFirst.FindSubmatch(begin[:min(len(begin), glimpse)])
+	if m == nil {
+		m = idLast.FindSubmatch(end[max(0, len(end)-glimpse):])
+	}
+	if m == nil {
+		return
+	}
+	if id, ok := requestID(m[1]); ok {
+		s.hand(id, answer{err: unknown(router.OutputInvalid, why.Error(), why)})
 	}
 }
 
@@ -140,15 +170,20 @@ func (s *stdio) tooLarge(start []byte) {
 // dropped: the reader may not wait for a child that does not read.
 func (s *stdio) respond(line []byte) {
 	var req transport.JSONRPCRequest
+	var m message
 	s.mu.Lock()
 	serve := s.serve
 	s.mu.Unlock()
-	if json.Unmarshal(line, &req) != nil || serve == nil {
+	if json.Unmarshal(line, &req) != nil || json.Unmarshal(line, &m) != nil || serve == nil {
 		return
 	}
+	req.Params = m.Params // as they are: a schema's members keep their order
 	resp, err := serve(context.Background(), req)
 	if err != nil {
 		resp = transport.NewJSONRPCErrorResponse(req.ID, protocol.METHOD_NOT_FOUND, err.Error(), nil)
+	}
+	if resp == nil {
+		return // it is answered later
 	}
 	data, err := json.Marshal(resp)
 	if err != nil {

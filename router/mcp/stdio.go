@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -27,6 +29,7 @@ type stdio struct {
 	queue chan *frame
 	dead  chan struct{} // closed when nothing more will be read
 	cause error         // why, readable once dead is closed
+	deaf  atomic.Bool   // the child closed its input
 
 	asked *requests
 
@@ -44,6 +47,8 @@ type answer struct {
 type frame struct {
 	data   []byte
 	flight *flight // of a request, which decides whether it may still leave; else nil
+
+	refused atomic.Bool // no byte of it was taken
 }
 
 var (
@@ -90,7 +95,8 @@ func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*tr
 	f, reply := ex.flight, make(chan answer, 1)
 	s.asked.add(id, f, reply)
 	defer func() { s.asked.end(id, f.settle()) }()
-	if e := s.enqueue(ctx, &frame{append(data, '\n'), f}); e != nil {
+	out := &frame{data: append(data, '\n'), flight: f}
+	if e := s.enqueue(ctx, out); e != nil {
 		return nil, e
 	}
 	select {
@@ -104,7 +110,7 @@ func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*tr
 		a := <-reply
 		return a.resp, a.err
 	case failed:
-		return nil, s.death(f.left())
+		return nil, s.death(f.left() && !out.refused.Load())
 	}
 	return nil, f.ended(f.left())
 }
@@ -154,12 +160,23 @@ func (s *stdio) write() {
 			if f.flight != nil && !f.flight.leave() {
 				continue
 			}
-			if _, err := s.child.stdin.Write(f.data); err != nil {
-				return // the reader finds out why
+			if n, err := s.child.stdin.Write(f.data); err != nil {
+				f.refused.Store(n == 0)
+				s.giveUp()
+				return
 			}
 		case <-s.dead:
 			return
 		}
+	}
+}
+
+// giveUp ends the link to a child that does not read any more: the reader finds
+// out why. What the child had said before is still read.
+func (s *stdio) giveUp() {
+	s.deaf.Store(true)
+	if err := s.child.stdout.SetReadDeadline(time.Now().Add(settle)); err != nil {
+		s.child.stdout.Close() //nolint:errcheck // not every system has deadlines here
 	}
 }
 
