@@ -12,10 +12,13 @@ import (
 
 type serversCmd struct {
 	File string        `arg:"" optional:"" help:"Workflow file whose servers file is meant, or the directory of one."`
+	Only []string      `arg:"" optional:"" name:"server" help:"With --approve: the servers meant, else every pinned one."`
 	Wait time.Duration `default:"60s" help:"Longest wait for a server to answer."`
 	JSON bool          `name:"json" help:"Print one JSON document on stdout and nothing else there."`
 
 	Schemas bool `help:"With --json: the schemas of the tools too, as the servers wrote them."`
+	Approve bool `help:"Show how the tools of pinned servers differ from what was approved; ask, and approve them as they are."`
+	Yes     bool `help:"With --approve: do not ask."`
 	configFlag
 }
 
@@ -24,15 +27,27 @@ func (*serversCmd) Help() string {
 and offers, or why it cannot be reached. Of services in Consul, instances whose check is critical
 are not listed. Where Consul cannot be read the exit code is 1: servers may be missing then.
 
+A server with approval: pinned in the servers file has its tools held back until they are
+approved, and again when the description, schemas or annotations of one change. What was
+approved is kept beside the servers file, in junction.lock.json; put it under version control.
+With --json nothing is asked: what differs is printed, and approved with --yes. Where something
+differs and is not approved the exit code is 1.
+
 Examples:
   junction servers examples/codereview/review.yaml
   junction servers --config junction.yaml --json --schemas
-  junction servers --consul http://127.0.0.1:8500`
+  junction servers --consul http://127.0.0.1:8500
+  junction servers --config junction.yaml --approve eslint`
 }
 
 func (c *serversCmd) Run(ctx context.Context, con console) error {
 	if c.Schemas && !c.JSON {
 		return usage(errors.New("--schemas needs --json"))
+	}
+	if c.Approve {
+		c.named()
+	} else if len(c.Only) > 0 || c.Yes {
+		return usage(errors.New("names of servers, and --yes, need --approve"))
 	}
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
@@ -43,6 +58,12 @@ func (c *serversCmd) Run(ctx context.Context, con console) error {
 	defer closeApp(app, con)
 	wait, stop := context.WithTimeout(ctx, c.Wait)
 	defer stop()
+	if c.Approve {
+		if app.ConfigPath == "" {
+			return usage(errors.New("what is approved is kept beside a servers file, and there is none: name one with --config"))
+		}
+		return c.approve(wait, con, app)
+	}
 	statuses := app.Router.Servers(wait)
 	doubt := app.Doubt()
 	list := view.NewServers(statuses, doubt != nil)

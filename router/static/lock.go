@@ -75,22 +75,28 @@ func ReadLock(path string) (*Lock, error) {
 		return nil, fmt.Errorf("read approvals: %w", err)
 	}
 	if len(data) > document.MaxBytes {
-		return nil, fmt.Errorf("approvals in %s: the file is larger than %d bytes", path, document.MaxBytes)
+		return nil, badLock(path, "the file is larger than %d bytes", document.MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	var file lockFile
 	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("approvals in %s: %w; restore the file, or remove it and approve again", path, err)
+		return nil, badLock(path, "%v", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("approvals in %s: there is something after the end; restore the file, or remove it and approve again", path)
+		return nil, badLock(path, "there is something after the end")
 	}
 	if file.Version != lockVersion {
-		return nil, fmt.Errorf("approvals in %s: version %d is not known here, which is %d", path, file.Version, lockVersion)
+		return nil, badLock(path, "its version is %d, and only %d is known here", file.Version, lockVersion)
 	}
 	maps.Copy(l.servers, file.Servers)
 	return l, nil
+}
+
+func badLock(path, format string, args ...any) error {
+	return document.Faults{{
+		File: path, Message: "approvals: " + fmt.Sprintf(format, args...), Hint: "restore the file, or remove it and approve again",
+	}}
 }
 
 // Servers are the ids of those of whom something is approved, sorted.

@@ -14,19 +14,20 @@ import (
 
 // Server is a server as servers prints it.
 type Server struct {
-	ID       string   `json:"id"`
-	Endpoint string   `json:"endpoint"`
-	Source   string   `json:"source,omitempty"`
-	Service  string   `json:"service,omitempty"` // in Consul, that it is an instance of
-	Weight   float64  `json:"weight,omitempty"`  // against other instances, as Consul says
-	Stale    bool     `json:"stale,omitempty"`   // last known: Consul cannot be read now
-	Name     string   `json:"name,omitempty"`    // as the server calls itself
-	Version  string   `json:"version,omitempty"` // of the server
-	Protocol string   `json:"protocol,omitempty"`
-	Modern   bool     `json:"modern"`
-	Tools    []string `json:"tools"`
-	Offers   []Offer  `json:"offers"`
-	Error    string   `json:"error,omitempty"` // why it cannot be used
+	ID       string            `json:"id"`
+	Endpoint string            `json:"endpoint"`
+	Source   string            `json:"source,omitempty"`
+	Service  string            `json:"service,omitempty"` // in Consul, that it is an instance of
+	Weight   float64           `json:"weight,omitempty"`  // against other instances, as Consul says
+	Stale    bool              `json:"stale,omitempty"`   // last known: Consul cannot be read now
+	Name     string            `json:"name,omitempty"`    // as the server calls itself
+	Version  string            `json:"version,omitempty"` // of the server
+	Protocol string            `json:"protocol,omitempty"`
+	Modern   bool              `json:"modern"`
+	Tools    []string          `json:"tools"`
+	Offers   []Offer           `json:"offers"`
+	Error    string            `json:"error,omitempty"` // why it cannot be used
+	Held     map[string]string `json:"held,omitempty"`  // tools that are not called, and why
 
 	Schemas map[string]Schemas `json:"schemas,omitempty"` // of the tools, where they were asked for
 }
@@ -56,6 +57,12 @@ func NewServers(statuses []router.ServerStatus, stale bool) []Server {
 			}
 			slices.Sort(s.Tools)
 		}
+		for tool, why := range st.Held {
+			if s.Held == nil {
+				s.Held = map[string]string{}
+			}
+			s.Held[Clean(tool)] = why
+		}
 		for _, o := range st.Offers {
 			effect := o.Effect
 			if effect == "" {
@@ -67,6 +74,9 @@ func NewServers(statuses []router.ServerStatus, stale bool) []Server {
 				if near := document.Suggest(o.Tool, s.Tools); near != "" {
 					offer.Error += fmt.Sprintf("; did you mean %q?", near)
 				}
+			}
+			if why := st.Held[o.Tool]; why != "" {
+				offer.Error = why
 			}
 			s.Offers = append(s.Offers, offer)
 		}
@@ -96,6 +106,9 @@ func Servers(w io.Writer, list []Server, none string, s Style) error {
 		}
 		if sv.Source == fromConsul {
 			p.f("    in Consul: service %s, weight %g%s\n", sv.Service, sv.Weight, last(sv.Stale))
+		}
+		for _, tool := range slices.Sorted(maps.Keys(sv.Held)) {
+			p.f("    %s %s is held back: %s\n", s.paint(warn, "!"), tool, sv.Held[tool])
 		}
 		for _, o := range sv.Offers {
 			p.f("    offers %s by %s (%s)%s\n", Clean(o.Capability), Clean(o.Tool), o.Effect, attributes(o.Attributes))
