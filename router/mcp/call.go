@@ -151,9 +151,12 @@ func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange,
 			e = answerable(r.Input.Requests, call.MayAsk)
 		}
 	default:
-		// Completed first: what the caller does from here on takes nothing away.
-		ctx, done := f.unhurried()
-		defer done()
+		ctx := f.ctx
+		if t.output != nil { // completed first: a cancel that comes now takes nothing away
+			var done context.CancelFunc
+			ctx, done = f.unhurried()
+			defer done()
+		}
 		r, e = readResult(ctx, raw, t.output)
 	}
 	if e != nil {
