@@ -2,7 +2,10 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -163,6 +166,49 @@ func TestANewIDAloneRunsTheMutationAgain(t *testing.T) {
 		first, second := ids.FindString(asked[0]), ids.FindString(asked[1])
 		if first == second || fmt.Sprint(numbered(asked[:1])) != strings.ReplaceAll(fmt.Sprint(numbered(asked[1:])), "#2", "#1") {
 			t.Errorf("want the same request under two ids, got\n%s\n%s", asked[0], asked[1])
+		}
+	})
+}
+
+func TestARequestThatIsCancelledInItsQueueIsNeverSent(t *testing.T) {
+	onEach(t, overStdio, func(t *testing.T, w wire) {
+		s, lines := w.roll(t)
+		resume := filepath.Join(t.TempDir(), "resume")
+		s.Dial.Env[resumeVar] = resume
+		c := newClient(t, nil)
+		if _, err := c.Describe(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		const calls = 40 // more than the queue holds
+		failed := make(chan *router.CallError, calls)
+		for range calls {
+			go func() {
+				_, err := c.Call(ctx, s, call("work", map[string]any{"hold": true, "text": strings.Repeat("x", 100<<10)}))
+				e, _ := errors.AsType[*router.CallError](err)
+				failed <- e
+			}()
+		}
+		stop := time.AfterFunc(500*time.Millisecond, cancel) // when the queue is full
+		defer stop.Stop()
+		sent := 0
+		for range calls {
+			if e := <-failed; e == nil || e.Code != router.Cancelled {
+				t.Errorf("%v", e)
+			} else if e.Execution == state.Unknown {
+				sent++
+			}
+		}
+		if err := os.WriteFile(resume, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Call(t.Context(), s, call("work", nil)); err != nil {
+			t.Error(err)
+		}
+		asked, told := containing(lines(), `"hold":true`), containing(lines(), "notifications/cancelled")
+		if sent != 1 || len(asked) != 1 || len(told) != 1 {
+			t.Errorf("%d may have been sent, %d were, and %d cancelled", sent, len(asked), len(told))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,12 +11,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"junction/router"
 )
 
-// reelVar names the file in which a server on its standard streams records them.
-const reelVar = "MCP_TEST_REEL"
+// The files in which a server on its standard streams records them, and whose
+// appearance ends its pause.
+const (
+	reelVar   = "MCP_TEST_REEL"
+	resumeVar = "MCP_TEST_RESUME"
+)
 
 // reel is a server of one era, written by hand, that records what goes over the
 // wire in the order in which it happened to it. Its tool answers at once, unless
@@ -168,7 +174,27 @@ func told(h http.Header) string {
 	return b.String()
 }
 
-// playReel is what a child does in the role "reel modern" or "reel legacy".
+// pausing reads, and from "tools/call" on nothing more until the file go is there.
+type pausing struct {
+	in     io.Reader
+	resume string
+	calls  int
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	for p.calls > 0 {
+		if _, err := os.Stat(p.resume); err == nil {
+			break
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	n, err := p.in.Read(b)
+	p.calls += bytes.Count(b[:n], []byte(`"tools/call"`))
+	return n, err
+}
+
+// playReel is what a child does in the role "reel modern" or "reel legacy"; where
+// a file beside the record is named, it pauses until that is there.
 func playReel(modern bool) int {
 	f, err := os.OpenFile(os.Getenv(reelVar), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -177,6 +203,9 @@ func playReel(modern bool) int {
 	}
 	defer f.Close()
 	r := &reel{modern: modern, record: func(text string) { fmt.Fprintln(f, text) }}
+	if resume := os.Getenv(resumeVar); resume != "" {
+		return r.lines(&pausing{in: os.Stdin, resume: resume}, os.Stdout)
+	}
 	return r.lines(os.Stdin, os.Stdout)
 }
 
