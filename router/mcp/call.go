@@ -115,6 +115,9 @@ func (c *conn) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolRes
 		return nil, nil, notSent(router.CapabilityMismatch, "the arguments have no exact JSON form: "+excerpt(err.Error()), err)
 	}
 	t, e := c.fitting(f.ctx, call.Tool, args)
+	if e == nil && c.held != nil {
+		e = c.held(call.Tool, t)
+	}
 	if e != nil {
 		return nil, nil, e
 	}

@@ -53,6 +53,7 @@ type conn struct {
 	refresh    chan struct{} // holds a token while the catalog may be read anew
 	pace       *pace         // of such readings
 	noticed    func(k *catalog, announced bool)
+	held       func(name string, t *tool) *router.CallError // why a tool must not be called
 
 	life    context.Context // ends when the connection is retired
 	leave   context.CancelFunc

@@ -54,6 +54,7 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 	p.mu.Unlock()
 	p.noticed(c, k, true, false)
 	c.noticed = func(k *catalog, announced bool) { p.noticed(c, k, false, announced) }
+	c.held = p.held
 	return c, nil
 }
 

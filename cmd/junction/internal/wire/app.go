@@ -144,7 +144,11 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
 	}
-	app.client = mcp.New(&mcp.Options{Logger: s.Log})
+	speaks := &mcp.Options{Logger: s.Log}
+	if watching, ok := s.Observer.(router.ServerObserver); ok {
+		speaks.OnDrift = watching.OnDrift
+	}
+	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
 	app.Router = router.New(app.servers, app.client, &router.Options{Observer: s.Observer})
 	return app, nil
