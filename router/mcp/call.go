@@ -71,6 +71,11 @@ func (p *peer) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolRes
 	}
 	for n := 1; ; n++ {
 		r, e := p.request(f, call, a)
+		if e != nil && n > 1 { // what was sent before may have had a part done
+			v := *e
+			v.Execution, v.Message = state.Unknown, "the server wanted to be asked again; then "+e.Message
+			e = &v
+		}
 		if e != nil || r.Input == nil || len(r.Input.Requests) > 0 {
 			return r, e
 		}

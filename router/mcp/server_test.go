@@ -69,6 +69,8 @@ func playServer(role string) int {
 		return flood()
 	case "tasks, modern", "tasks, legacy":
 		return serveTasks(role == "tasks, modern")
+	case "questions, modern", "questions, legacy":
+		return serveQuestions(role == "questions, modern")
 	case "attaches":
 		return attach()
 	case "reel modern", "reel legacy":
