@@ -16,6 +16,7 @@ type Service struct {
 	// in Addresses, or where its URL is https and its certificate is valid for
 	// ServerName: whoever can register a service must not be handed them.
 	Headers    map[string]string
+	Auth       []Credential // bound in the same way
 	Addresses  []netip.Prefix
 	ServerName string
 	CAFile     string // PEM; who may sign those certificates; "": the system's authorities

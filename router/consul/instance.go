@@ -137,7 +137,7 @@ func (c *claim) dial(e *entry, d *router.Dial) (at netip.Addr, ok bool) {
 	return at, true
 }
 
-// credentials gives the instance the operator's headers where it is sure to be
+// credentials gives the instance the operator's credentials where it is sure to be
 // the service that they are for. Anybody who can register could otherwise have
 // them sent to himself.
 func (c *claim) credentials(word *router.Service, at netip.Addr, d *router.Dial) {
@@ -149,15 +149,15 @@ func (c *claim) credentials(word *router.Service, at netip.Addr, d *router.Dial)
 	if verified {
 		d.ServerName = word.ServerName
 	}
-	if len(word.Headers) == 0 || d.URL == "" {
+	if len(word.Headers) == 0 && len(word.Auth) == 0 || d.URL == "" {
 		return
 	}
 	within := at.IsValid() && slices.ContainsFunc(word.Addresses, func(p netip.Prefix) bool {
 		return p.Contains(at.WithZone(""))
 	})
 	if within || verified {
-		d.Headers = word.Headers
+		d.Headers, d.Auth = word.Headers, word.Auth
 		return
 	}
-	c.problem("the headers configured for the service are withheld from %s: it lies in none of the service's addresses, and is not https with its server name. List its range, or use https and say the name in its certificate", d.URL)
+	c.problem("the credentials configured for the service are withheld from %s: it lies in none of the service's addresses, and is not https with its server name. List its range, or use https and say the name in its certificate", d.URL)
 }

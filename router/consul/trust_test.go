@@ -69,7 +69,9 @@ func TestTheOperatorsWordStandsAboveConsul(t *testing.T) {
 	instance(t, a, api.AgentServiceRegistration{ID: "far", Name: "review", Address: "192.0.2.1", Tags: []string{"mcp", "other"}})
 	d := follow(t, consul.Options{Address: a.Address(), Services: map[string]router.Service{"review": {
 		Offers: offers, Trusted: true, MaxConcurrent: 3,
-		Headers: map[string]string{"Authorization": "Bearer s3cret"}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		Headers:   map[string]string{"Authorization": "Bearer s3cret"},
+		Auth:      []router.Credential{{Scheme: "api-key", Token: "s3cret"}},
+		Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 	}}})
 	s, _ := d.until("both", has("far near"))
 	far, near := s.Servers[0], s.Servers[1]
@@ -78,6 +80,9 @@ func TestTheOperatorsWordStandsAboveConsul(t *testing.T) {
 	}
 	if near.Dial.Headers["Authorization"] == "" || len(far.Dial.Headers) != 0 {
 		t.Errorf("headers of the one in range %v, of the other %v", len(near.Dial.Headers), len(far.Dial.Headers))
+	}
+	if len(near.Dial.Auth) != 1 || len(far.Dial.Auth) != 0 {
+		t.Errorf("credentials of the one in range %v, of the other %v", len(near.Dial.Auth), len(far.Dial.Auth))
 	}
 	problems := d.Problems()
 	if len(problems) != 1 || problems[0].Instance != "far" || !strings.Contains(problems[0].What, "withheld") || strings.Contains(problems[0].What, "s3cret") {

@@ -9,7 +9,7 @@ import (
 )
 
 // secret matches the paths of values that may be credentials.
-var secret = regexp.MustCompile(`^(store$|discovery$|discovery\.(consul|token)([.\[]|$)|discovery\.services[.\[].*[.\]]headers([.\[]|$)|mcpServers[.\[].*[.\]](env|headers|args|url|command)([.\[]|$))`)
+var secret = regexp.MustCompile(`^(store$|discovery$|discovery\.(consul|token)([.\[]|$)|discovery\.services[.\[].*[.\]](headers|auth)([.\[]|$)|mcpServers[.\[].*[.\]](env|headers|auth|args|url|command)([.\[]|$))`)
 
 // concealed remembers the faults of reading the text, before anything was
 // decoded: they may quote a value, as one that looks like a broken number. The

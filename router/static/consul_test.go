@@ -143,7 +143,7 @@ func TestFaultsOfTheRegistryNamePlaceAndRemedy(t *testing.T) {
 		{"no concurrency", service("max_concurrent: 0"), "5:23: a whole number from 1 to"},
 		{"headers for anybody", service("headers: {A: b}"), "5:16: headers would go to whoever registers under this name (add addresses: [10.0.0.0/8]"},
 		{"headers for no address", service("headers: {A: b}\naddresses: []"), "5:16: headers would go to whoever registers under this name"},
-		{"addresses for nothing", service("addresses: [10.0.0.0/8]"), "5:18: addresses says where headers may go, and there are no headers (remove it)"},
+		{"addresses for nothing", service("addresses: [10.0.0.0/8]"), "5:18: addresses says where headers and auth may go, and there are none (remove it)"},
 		{"header of the protocol's", service("headers: {Host: b}\nserver_name: x"), "5:17: the header Host is set for each request by itself"},
 		{"address that is a name", service("headers: {A: b}\naddresses: [reviewer.internal]"), "6:19: this is no address and no range of addresses (such as 10.0.0.0/8, 127.0.0.1 or fd00::/8)"},
 		{"range without end", service("headers: {A: b}\naddresses: [10.0.0.0/33]"), "6:19: this is no address and no range"},

@@ -20,7 +20,7 @@
 //	        probe: {filePaths: [ok.js]}  # arguments of the health check; safe tools only
 //	  billing:
 //	    url: https://billing.example/mcp
-//	    headers: {Authorization: "Bearer ${BILLING_TOKEN}"}
+//	    headers: {Authorization: "Bearer ${BILLING_TOKEN}"} # with every request
 //	    ca: tls/ca.pem                   # who signs its certificate, unless the system knows
 //	    server_name: billing.example     # that its certificate is for, unless the url's host
 //	    trust: true                      # its own effect hints count where effect is unsaid
@@ -45,7 +45,7 @@
 //	      offers:                        # as above
 //	        - {capability: code-review, tool: review, effect: safe, attributes: {language: go}}
 //	      trust: false                   # its servers' own effect hints count
-//	      headers: {Authorization: "Bearer ${REVIEW_TOKEN}"}
+//	      headers: {Authorization: "Bearer ${REVIEW_TOKEN}"} # and auth
 //	      addresses: [10.0.0.0/8, 127.0.0.1]  # the headers go only there, or
 //	      server_name: reviewer.internal # to https with a certificate of this name
 //	      latency_p95: 850ms
@@ -59,6 +59,30 @@
 // type and disabled. A type has to go with the command or url beside it, and
 // whatever it says, a url is spoken to by Streamable HTTP. A disabled server is
 // left out, and its variables need not be set. Any other key is a fault.
+//
+// # Credentials
+//
+// headers go with every request. auth goes where the server asks for it, and is a
+// list in the order of preference:
+//
+//	auth:
+//	  - {scheme: bearer, token: "${REVIEW_TOKEN}"}
+//	  - {scheme: api-key, header: X-API-Key, token_file: run/key} # read anew when it changed
+//	  - scheme: mcp-jwt
+//	    token_file: /var/run/secrets/mcp.jwt
+//	  - scheme: oauth                    # client credentials
+//	    oauth:
+//	      issuer: https://auth.example   # else what the server's metadata names, at its own origin
+//	      client_id: junction
+//	      client_secret: ${CLIENT_SECRET} # or key_file: a private key (RSA, or EC P-256)
+//	      scopes: [review]               # else those that the server names
+//
+// The first one is used whose scheme the server takes, compared without case; one
+// that is refused is followed by the next. Each goes to the origin of the url
+// only, and a client's secret to its issuer only. header is Authorization unless
+// said, and X-API-Key for api-key; in Authorization the scheme's name precedes the
+// token, elsewhere the token stands alone. A server that takes a credential and
+// never asks for one gets it by headers.
 //
 // # Mappings
 //
@@ -91,17 +115,17 @@
 // relative to this file. A file may have discovery and no mcpServers. Where both
 // know a server of the same name, this file's is used.
 //
-// Whoever can register a service chooses where calls to it go, so headers need
-// addresses or server_name, or both, and an instance gets them when it fits one
-// of them. A range of all addresses is a fault. server_name and ca are as those
+// Whoever can register a service chooses where calls to it go, so headers and auth
+// need addresses or server_name, or both, and an instance gets them when it fits
+// one of them. A range of all addresses is a fault. server_name and ca are as those
 // of a server.
 //
 // A later version of this section needs a restart: Refresh says so.
 //
 // # Variables
 //
-// ${NAME} and ${NAME:-default} expand in store, command, args, env, url, headers
-// and discovery (but for the offers in it), and nowhere else; $${ is a literal
+// ${NAME} and ${NAME:-default} expand in store, command, args, env, url, headers,
+// auth and discovery (but for the offers in it), and nowhere else; $${ is a literal
 // ${. An unset variable without default is a fault. What variables held is in no
 // fault and in no String: messages quote keys and names only.
 //

@@ -40,7 +40,7 @@ func (r *reader) ownLedger(s *router.Server, at *document.Node) string {
 // apart, they may be two tenants: the server's name goes in.
 func addressLedger(s *router.Server) string {
 	name := s.Endpoint()
-	if name != s.Dial.URL || len(s.Dial.Headers) > 0 {
+	if name != s.Dial.URL || len(s.Dial.Headers) > 0 || len(s.Dial.Auth) > 0 {
 		name += "#" + s.ID
 	}
 	return name

@@ -17,7 +17,7 @@ import (
 // Keys of a server. What MCP clients' own files say besides (type, disabled) is
 // read as they mean it.
 var serverKeys = []string{
-	"type", "disabled", "command", "args", "env", "cwd", "url", "headers", "server_name", "ca",
+	"type", "disabled", "command", "args", "env", "cwd", "url", "headers", "auth", "server_name", "ca",
 	"offers", "trust", "approval", "latency_p95", "max_concurrent", "weight",
 }
 
@@ -110,6 +110,7 @@ func (r *reader) remote(m *document.Mapping, address *document.Node) router.Dial
 	d := router.Dial{
 		URL:        r.address(address),
 		Headers:    r.expandedMap(m.Get("headers"), checkHeader),
+		Auth:       r.credentials(m),
 		ServerName: certified(m.Get("server_name"), r.literal(m.Get("server_name"))),
 		CAFile:     r.file(r.literal(m.Get("ca"))),
 	}
@@ -152,7 +153,7 @@ func misplaced(m *document.Mapping, stdio bool) {
 	}
 	wrong, has := []string{"args", "env", "cwd"}, "a url"
 	if stdio {
-		wrong, has = []string{"headers", "server_name", "ca"}, "a command"
+		wrong, has = []string{"headers", "auth", "server_name", "ca"}, "a command"
 	}
 	for _, e := range m.Entries() {
 		if slices.Contains(wrong, e.Key) {

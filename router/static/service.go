@@ -25,12 +25,13 @@ func (r *reader) services(n *document.Node) map[string]router.Service {
 }
 
 func (r *reader) service(e document.Entry) router.Service {
-	m := e.Node.Mapping("offers", "trust", "headers", "addresses", "server_name", "ca", "latency_p95", "max_concurrent")
+	m := e.Node.Mapping("offers", "trust", "headers", "auth", "addresses", "server_name", "ca", "latency_p95", "max_concurrent")
 	s := router.Service{
 		Trusted:       m.Get("trust").Bool(),
 		LatencyP95:    m.Get("latency_p95").Duration(),
 		MaxConcurrent: int(m.Get("max_concurrent").Int(1, maxConcurrent)),
 		Headers:       r.expandedMap(m.Get("headers"), checkHeader),
+		Auth:          r.credentials(m),
 		ServerName:    certified(m.Get("server_name"), r.word(m.Get("server_name"))),
 		CAFile:        r.file(r.word(m.Get("ca"))),
 	}
@@ -45,20 +46,23 @@ func (r *reader) service(e document.Entry) router.Service {
 			s.Addresses = append(s.Addresses, p)
 		}
 	}
-	bound(m, len(s.Headers) > 0)
+	bound(m, len(s.Headers) > 0, len(s.Auth) > 0)
 	return s
 }
 
-// bound holds headers to a place: whoever can register a service under this
+// bound holds credentials to a place: whoever can register a service under this
 // name must not be handed them.
-func bound(m *document.Mapping, headers bool) {
-	addresses := m.Get("addresses")
+func bound(m *document.Mapping, headers, auth bool) {
+	addresses, what := m.Get("addresses"), "headers"
+	if !headers {
+		what = "auth"
+	}
 	switch {
-	case headers && len(addresses.List()) == 0 && !m.Has("server_name"):
-		m.Get("headers").Fault("add addresses: [10.0.0.0/8] with where its instances may be, or server_name: with the name in their certificates",
-			"headers would go to whoever registers under this name")
-	case addresses != nil && !m.Has("headers"):
-		addresses.Fault("remove it", "addresses says where headers may go, and there are no headers")
+	case (headers || auth) && len(addresses.List()) == 0 && !m.Has("server_name"):
+		m.Get(what).Fault("add addresses: [10.0.0.0/8] with where its instances may be, or server_name: with the name in their certificates",
+			"%s would go to whoever registers under this name", what)
+	case addresses != nil && !m.Has("headers") && !m.Has("auth"):
+		addresses.Fault("remove it", "addresses says where headers and auth may go, and there are none")
 	}
 }
 
