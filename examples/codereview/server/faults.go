@@ -35,24 +35,31 @@ var errTold = errors.New("this server was told to fail")
 
 // strike does to a call what the flags say. It returns an error for a call that
 // has to fail.
-func (f *faults) strike(ctx context.Context, tool string) error {
+//
+// done is what to do between the call's end and its answer.
+func (f *faults) strike(ctx context.Context, tool string) (done func(), err error) {
 	n, fails, err := f.begin(tool)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	done = func() {
+		if f.o.LoseAfter >= 0 && n > f.o.LoseAfter {
+			f.die()
+		}
 	}
 	if err := wait(ctx, f.o.Slow); err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case f.o.DieAfter >= 0 && n > f.o.DieAfter:
 		f.die()
 	case f.o.Hang:
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	case fails:
-		return errTold
+		return nil, errTold
 	}
-	return nil
+	return done, nil
 }
 
 // probed does to a look at the capability what the flags say. Only --hang and
@@ -106,11 +113,13 @@ func wait(ctx context.Context, d time.Duration) error {
 // that it is alive.
 func (s *Server) middleware(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if err := s.faults.strike(ctx, r.Params.Name); err != nil {
+		done, err := s.faults.strike(ctx, r.Params.Name)
+		if err != nil {
 			return nil, err
 		}
 		stop := s.heartbeat(ctx, r)
 		defer stop()
+		defer done()
 		return next(ctx, r)
 	}
 }

@@ -19,14 +19,14 @@ import (
 type fleet struct {
 	Consul        string        `help:"Register with the Consul agent at this URL while the server runs, such as http://127.0.0.1:8500." placeholder:"URL"`
 	TokenFile     string        `help:"File with the ACL token for Consul." placeholder:"FILE" name:"consul-token-file"`
-	Service       string        `help:"Name of the service; by default review-REVIEWER, and git, report or press." placeholder:"NAME"`
+	Service       string        `help:"Name of the service; by default review-REVIEWER, and git, report, press or inventory." placeholder:"NAME"`
 	Advertise     string        `help:"Address that others reach the server at; by default where it listens." placeholder:"HOST:PORT"`
 	CheckInterval time.Duration `help:"Time between two of Consul's looks at /mcp/health." default:"15s"`
 	LedgerName    string        `help:"Name of the ledger: give servers that share its file the same one, and no others. Unsaid, each server has its own." placeholder:"NAME"`
 }
 
 // services are the names that do not follow from the reviewer's.
-var services = map[string]string{"diff": "git", "report": "report", "ledger": "press"}
+var services = map[string]string{"diff": "git", "report": "report", "ledger": "press", "inventory": "inventory"}
 
 // check reports flags that do not go together. A server that listens everywhere
 // has no address of its own, and one on standard input and output has none at all.
@@ -84,7 +84,7 @@ func (s *Server) register(ctx context.Context, listening net.Addr, log *slog.Log
 	health := url.URL{Scheme: "http", Host: address, Path: healthPath, RawQuery: url.Values{"capability": {s.offer.Capability}}.Encode()}
 	r, err := consul.Register(ctx, consul.Options{Address: f.Consul, TokenFile: f.TokenFile, Log: log}, consul.Service{
 		Name: name, Address: address, Path: "/mcp", Depth: depth, Version: version,
-		KeepTrying: true, Offers: []router.Offer{s.offer}, LatencyP95: s.o.Latency, MaxConcurrent: s.o.Capacity,
+		KeepTrying: true, Offers: append([]router.Offer{s.offer}, s.more...), LatencyP95: s.o.Latency, MaxConcurrent: s.o.Capacity,
 		Check: consul.Check{
 			URL: health.String(), Interval: f.CheckInterval,
 			Ready: func(ctx context.Context) error {

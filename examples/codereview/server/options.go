@@ -1,5 +1,5 @@
 // Package server serves the example's reviewers, its diff, its report and its
-// ledger as MCP servers, on standard input and output or over Streamable HTTP.
+// ledger, and the inventory of examples/inventory, as MCP servers, on standard input and output or over Streamable HTTP.
 //
 // A server declares how it wants to be routed to under dev.junction/routing, and
 // says at /mcp/health whether its capability works, by using it. As part of a
@@ -26,14 +26,14 @@ import (
 
 // Options are a server's flags. The zero value of each but Reviewer is valid.
 type Options struct {
-	Reviewer string         `help:"What to serve: go, js, python, secrets, rust, diff, report or ledger." required:"" enum:"go,js,python,secrets,rust,diff,report,ledger"`
+	Reviewer string         `help:"What to serve: go, js, python, secrets, rust, diff, report, ledger, or inventory, which is another example's." required:"" enum:"go,js,python,secrets,rust,diff,report,ledger,inventory"`
 	Name     string         `help:"Name the server gives itself; by default review-REVIEWER." placeholder:"NAME"`
 	HTTP     string         `help:"Serve Streamable HTTP at this address, path /mcp, instead of standard input and output." placeholder:"ADDR" name:"http"`
 	Depth    reviewer.Depth `help:"Declared depth of review: shallow, deep or security-focused." enum:"shallow,deep,security-focused" default:"shallow"`
 	Latency  time.Duration  `help:"Declared 95th percentile of the latency; undeclared by default." placeholder:"DURATION"`
 	Capacity int            `help:"Number of calls worked on at once, which the server declares." default:"64"`
 	Dir      string         `help:"Directory that relative paths are taken from." default:"." placeholder:"DIR"`
-	Ledger   string         `help:"File of the ledger." default:".junction/published.db" placeholder:"FILE"`
+	Ledger   string         `help:"File of the ledger, or of the inventory with its ledger." default:".junction/published.db" placeholder:"FILE"`
 	Grace    time.Duration  `help:"How long calls in flight may go on when the server is told to stop, over HTTP." default:"10s"`
 	Calls    string         `help:"Append one line to this file for every call that begins." placeholder:"FILE"`
 
@@ -43,6 +43,7 @@ type Options struct {
 	Fail       Failures      `help:"Fail calls with an internal error: the first N of them, or with a RATE such as 0.25." placeholder:"N|RATE" group:"For trying failover"`
 	Hang       bool          `help:"Never answer a call." group:"For trying failover"`
 	DieAfter   int           `help:"End the process in the middle of call N+1." placeholder:"N" default:"-1" group:"For trying failover"`
+	LoseAfter  int           `help:"End the process once call N+1 is done and before it is answered." placeholder:"N" default:"-1" group:"For trying failover"`
 	FailHealth bool          `help:"Say at /mcp/health that the capability does not work." group:"For trying failover"`
 	Seed       uint64        `help:"Seed of --fail RATE." default:"1" group:"For trying failover"`
 }

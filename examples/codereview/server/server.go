@@ -17,6 +17,7 @@ import (
 	"junction/examples/codereview/reviewer"
 	"junction/examples/codereview/rustreview"
 	"junction/examples/codereview/secrets"
+	"junction/examples/inventory"
 	"junction/router"
 	"junction/state"
 )
@@ -37,6 +38,8 @@ type Server struct {
 	mcp    *mcpserver.MCPServer
 	faults *faults
 	offer  router.Offer
+	more   []router.Offer             // beside offer
+	equip  func(*mcpserver.MCPServer) // adds what is no tool; nil: nothing
 	health *health
 	close  []func() error // in this order
 }
@@ -60,14 +63,21 @@ func New(o Options) (*Server, error) {
 	if o.Latency > 0 {
 		routing["latency_p95_ms"] = o.Latency.Milliseconds()
 	}
-	s.mcp = mcpserver.NewMCPServer(s.name, version,
+	options := []mcpserver.ServerOption{
 		mcpserver.WithToolCapabilities(false),
 		mcpserver.WithInputSchemaValidation(),
 		mcpserver.WithRecovery(),
 		mcpserver.WithExtensions(map[string]any{routingKey: routing}),
 		mcpserver.WithToolHandlerMiddleware(s.middleware),
-	)
+	}
+	if s.equip != nil {
+		options = append(options, mcpserver.WithResourceCapabilities(true, false))
+	}
+	s.mcp = mcpserver.NewMCPServer(s.name, version, options...)
 	s.mcp.AddTools(tools...)
+	if s.equip != nil {
+		s.equip(s.mcp)
+	}
 	return s, nil
 }
 
@@ -99,6 +109,8 @@ func (s *Server) tools(o Options) ([]mcpserver.ServerTool, func(context.Context)
 			Ledger: router.Ledger{Name: o.Fleet.LedgerName, Keeps: ledgerKeeps},
 		}
 		return []mcpserver.ServerTool{publishTool(o, l), executionsTool(l)}, l.probe, nil
+	case "inventory":
+		return s.inventory(o)
 	}
 	v, err := newReviewer(o)
 	if err != nil {
@@ -110,6 +122,23 @@ func (s *Server) tools(o Options) ([]mcpserver.ServerTool, func(context.Context)
 		Attributes: map[string][]string{"language": v.Languages(), "review_depth": {string(o.Depth)}},
 	}
 	return []mcpserver.ServerTool{reviewTool(o, v)}, probeReview(v), nil
+}
+
+// inventory serves the stock of the example of that name.
+func (s *Server) inventory(o Options) ([]mcpserver.ServerTool, func(context.Context) error, error) {
+	stock, err := inventory.Open(context.Background(), resolve(o.Dir, o.Ledger))
+	if err != nil {
+		return nil, nil, err
+	}
+	s.close = append(s.close, stock.Close)
+	s.offer = router.Offer{
+		Capability: "reservation", Tool: "reserve_inventory", Effect: state.Conditional, Key: "idempotencyKey",
+		Ledger: router.Ledger{Name: o.Fleet.LedgerName, Keeps: 24 * time.Hour},
+	}
+	s.more = []router.Offer{{Capability: "inventory", Tool: "get_inventory", Effect: state.Safe}}
+	s.equip = func(m *mcpserver.MCPServer) { inventory.Equip(m, stock) }
+	tools, err := inventory.Tools(stock)
+	return tools, stock.Check, err
 }
 
 func newReviewer(o Options) (reviewer.Reviewer, error) {
