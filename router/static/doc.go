@@ -34,6 +34,18 @@
 //	        effect: conditional
 //	        key: idempotencyKey          # the argument for the key, or _meta.NAME
 //	        ledger: {name: billing, keeps: 24h}
+//	  search:
+//	    url: https://search.example/mcp
+//	    auth:                            # shown where the server asks for it
+//	      - {scheme: bearer, token: "${SEARCH_TOKEN}"}
+//	      - {scheme: api-key, header: X-Key, token_file: run/key} # read anew when it changed
+//	      - {scheme: mcp-jwt, token_file: /var/run/secrets/mcp.jwt}
+//	      - scheme: oauth
+//	        oauth:                       # client credentials
+//	          issuer: https://auth.example
+//	          client_id: junction
+//	          client_secret: ${SEARCH_SECRET} # or key_file: its key (PEM; RSA or EC P-256)
+//	          scopes: [search]           # unless said, those that the server names
 //	discovery:                           # servers beside those above
 //	  consul: http://127.0.0.1:8500      # enough by itself: {consul: URL}
 //	  token: ${CONSUL_HTTP_TOKEN}        # or token_file: its path
@@ -62,27 +74,15 @@
 //
 // # Credentials
 //
-// headers go with every request. auth goes where the server asks for it, and is a
-// list in the order of preference:
-//
-//	auth:
-//	  - {scheme: bearer, token: "${REVIEW_TOKEN}"}
-//	  - {scheme: api-key, header: X-API-Key, token_file: run/key} # read anew when it changed
-//	  - scheme: mcp-jwt
-//	    token_file: /var/run/secrets/mcp.jwt
-//	  - scheme: oauth                    # client credentials
-//	    oauth:
-//	      issuer: https://auth.example   # else what the server's metadata names, at its own origin
-//	      client_id: junction
-//	      client_secret: ${CLIENT_SECRET} # or key_file: a private key (RSA, or EC P-256)
-//	      scopes: [review]               # else those that the server names
-//
-// The first one is used whose scheme the server takes, compared without case; one
-// that is refused is followed by the next. Each goes to the origin of the url
-// only, and a client's secret to its issuer only. header is Authorization unless
-// said, and X-API-Key for api-key; in Authorization the scheme's name precedes the
-// token, elsewhere the token stands alone. A server that takes a credential and
-// never asks for one gets it by headers.
+// headers go with every request; auth goes where the server asks for it, and is a
+// list in the order of preference. The first one is used whose scheme the
+// server takes, compared without case; one that is refused is followed by the next.
+// Each goes to the origin of the url only, and a client's secret to its issuer
+// only: the one that is named here, else one that the server's metadata names at
+// the server's own origin. header is Authorization unless said, and X-API-Key for
+// api-key; in Authorization the scheme's name precedes the token, elsewhere the
+// token stands alone. A server that takes a credential and never asks for one gets
+// it by headers.
 //
 // # Mappings
 //

@@ -143,8 +143,8 @@ func TestTheDocumentedFileLoads(t *testing.T) {
 			text.WriteString(example)
 		}
 	}
-	c := parse(t, text.String(), map[string]string{"BILLING_TOKEN": "t", "CONSUL_HTTP_TOKEN": "t", "REVIEW_TOKEN": "t"})
-	if len(c.Servers) != 2 || c.Consul == nil || len(c.Consul.Services) != 1 || len(c.Contracts) != 1 || c.Store == "" {
+	c := parse(t, text.String(), map[string]string{"BILLING_TOKEN": "t", "CONSUL_HTTP_TOKEN": "t", "REVIEW_TOKEN": "t", "SEARCH_TOKEN": "t", "SEARCH_SECRET": "t"})
+	if len(c.Servers) != 3 || len(c.Servers[2].Dial.Auth) != 4 || c.Consul == nil || len(c.Consul.Services) != 1 || len(c.Contracts) != 1 || c.Store == "" {
 		t.Errorf("loaded %v", c)
 	}
 }
