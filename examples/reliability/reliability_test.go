@@ -77,3 +77,27 @@ func TestTheTablesOfTheReadmeAreThoseOfTheLabs(t *testing.T) {
 		}
 	}
 }
+
+// The skill file asks for the races that the table has, with the same winners.
+func TestTheSkillFileHasTheRaceTable(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("SKILL.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	skill := string(data)
+	if !strings.HasPrefix(skill, "---\nname: mcp-reliability-review\ndescription: ") {
+		t.Error("it does not begin with its name and description")
+	}
+	for _, r := range review.Races(review.Stdio) {
+		row, found := "", false
+		for line := range strings.Lines(skill) {
+			if strings.HasPrefix(line, "| "+r.Order+" | ") {
+				row, found = line, true
+			}
+		}
+		if !found || !strings.HasSuffix(row, " | "+r.Final+" | "+r.Ignored+" |\n") {
+			t.Errorf("%q: %q, want it to end with %s and %s", r.Order, row, r.Final, r.Ignored)
+		}
+	}
+}
