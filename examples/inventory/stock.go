@@ -30,8 +30,9 @@ INSERT INTO stock SELECT * FROM (VALUES ('bolt', 100), ('nut', 100), ('washer', 
 // Stock is an inventory and its ledger, in one SQLite file that several servers
 // may share.
 type Stock struct {
-	store  *sqlite.Store
-	ledger *ledger.Ledger
+	store    *sqlite.Store
+	ledger   *ledger.Ledger
+	watchers watchers
 }
 
 // Order is what a key stands for.
@@ -66,7 +67,7 @@ func Open(ctx context.Context, path string) (*Stock, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Stock{store, l}, nil
+	return &Stock{store: store, ledger: l}, nil
 }
 
 // Close lets go of the file.

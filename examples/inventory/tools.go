@@ -32,13 +32,20 @@ func Tools(s *Stock) ([]mcpserver.ServerTool, error) {
 		return nil, err
 	}
 	return []mcpserver.ServerTool{
-		{Tool: reserveTool(), Handler: told(once.Handle(s.reserve))},
+		{Tool: reserveTool(), Handler: s.told(once.Handle(s.reserve))},
 		{Tool: getTool(), Handler: s.get},
 		{Tool: findTool(), Handler: s.find},
 	}, nil
 }
 
-// Equip adds to a server what lets clients watch the stock.
+// Hooks are to be given to the server that has the tools.
+func Hooks(s *Stock) *mcpserver.Hooks {
+	h := &mcpserver.Hooks{}
+	h.AddBeforeSubscriptionsListen(s.watchers.began)
+	return h
+}
+
+// Equip adds to a server what clients can watch of the stock.
 func Equip(m *mcpserver.MCPServer, s *Stock) {
 	t := mcp.NewResourceTemplate(resource+"{sku}", "stock", mcp.WithTemplateMIMEType("application/json"),
 		mcp.WithTemplateDescription("The record of one article, as get_inventory tells it."))
@@ -86,18 +93,17 @@ func (s *Stock) reserve(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallTo
 	return mcp.NewToolResultStructuredOnly(reservation{ID: run.Receipt, Order: in.Order, Free: free, Payment: in.Payment}), nil
 }
 
-// told tells those who watch an article when it has changed: after the commit, and
-// not of replays.
-func told(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
+// told tells those who watch an article at this server when it has changed: after
+// the commit, and not of replays.
+func (s *Stock) told(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		result, err := next(ctx, r)
 		if err != nil || result.IsError {
 			return result, err
 		}
 		execution, _ := result.Meta.GetMetaField(mcptool.MetaName).(map[string]any)
-		if s := mcpserver.ServerFromContext(ctx); s != nil && execution["replayed"] == false {
-			uri := resource + url.PathEscape(r.GetString("sku", ""))
-			s.SendNotificationToAllClients(mcp.MethodNotificationResourceUpdated, map[string]any{"uri": uri})
+		if execution["replayed"] == false {
+			s.watchers.changed(resource + url.PathEscape(r.GetString("sku", "")))
 		}
 		return result, nil
 	}

@@ -64,7 +64,7 @@ func (w *Watch) Listen(ctx context.Context) error {
 // since it was read and told of no change.
 func (w *Watch) Item(ctx context.Context) (Item, error) {
 	w.mu.Lock()
-	item, epoch, known := w.item, w.epoch, w.whole && w.read == w.epoch
+	item, epoch, known := w.item, w.epoch, w.known()
 	w.mu.Unlock()
 	if known {
 		return item, nil
@@ -88,6 +88,15 @@ func (w *Watch) Item(ctx context.Context) (Item, error) {
 	}
 	return item, nil
 }
+
+// Known reports whether the record is used as it is.
+func (w *Watch) Known() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known()
+}
+
+func (w *Watch) known() bool { return w.whole && w.read == w.epoch }
 
 // Enough decides whether a quantity may be asked for.
 func (w *Watch) Enough(ctx context.Context, quantity int64) (bool, error) {

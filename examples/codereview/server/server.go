@@ -38,8 +38,8 @@ type Server struct {
 	mcp    *mcpserver.MCPServer
 	faults *faults
 	offer  router.Offer
-	more   []router.Offer             // beside offer
-	equip  func(*mcpserver.MCPServer) // adds what is no tool; nil: nothing
+	more   []router.Offer   // beside offer
+	stock  *inventory.Stock // nil: no inventory
 	health *health
 	close  []func() error // in this order
 }
@@ -70,13 +70,13 @@ func New(o Options) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{routingKey: routing}),
 		mcpserver.WithToolHandlerMiddleware(s.middleware),
 	}
-	if s.equip != nil {
-		options = append(options, mcpserver.WithResourceCapabilities(true, false))
+	if s.stock != nil {
+		options = append(options, mcpserver.WithResourceCapabilities(true, false), mcpserver.WithHooks(inventory.Hooks(s.stock)))
 	}
 	s.mcp = mcpserver.NewMCPServer(s.name, version, options...)
 	s.mcp.AddTools(tools...)
-	if s.equip != nil {
-		s.equip(s.mcp)
+	if s.stock != nil {
+		inventory.Equip(s.mcp, s.stock)
 	}
 	return s, nil
 }
@@ -136,7 +136,7 @@ func (s *Server) inventory(o Options) ([]mcpserver.ServerTool, func(context.Cont
 		Ledger: router.Ledger{Name: o.Fleet.LedgerName, Keeps: 24 * time.Hour},
 	}
 	s.more = []router.Offer{{Capability: "inventory", Tool: "get_inventory", Effect: state.Safe}}
-	s.equip = func(m *mcpserver.MCPServer) { inventory.Equip(m, stock) }
+	s.stock = stock
 	tools, err := inventory.Tools(stock)
 	return tools, stock.Check, err
 }
