@@ -271,9 +271,13 @@ func (c *conn) session(fingerprint string) state.Session {
 	where := c.server.Endpoint()
 	id := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, c.nonce}, "\n")))
 	about := sha256.Sum256([]byte(strings.Join([]string{c.server.ID, where, c.version, scheme, fingerprint}, "\n")))
+	var ends time.Time
+	if l := c.lifetime(); l != nil {
+		ends = l.ends
+	}
 	return state.Session{
 		ID: hex.EncodeToString(id[:16]), Server: c.server.ID, Endpoint: where, ProtocolVersion: c.version,
-		Scheme: scheme, ContextHash: "sha256:" + hex.EncodeToString(about[:]), Opened: c.opened,
+		Scheme: scheme, ContextHash: "sha256:" + hex.EncodeToString(about[:]), Opened: c.opened, Expires: ends,
 	}
 }
 

@@ -114,6 +114,9 @@ func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *rout
 			return nil, handshakeError(err)
 		}
 		c := newConn(p.server.Load(), l, client, o)
+		if h, ok := l.(*httpLink); ok && !c.modern {
+			h.hop.tenure.declare(c.opened, l.opening().document(false))
+		}
 		if !c.modern || l.opening().settled(c.version) {
 			return c, nil
 		}

@@ -32,6 +32,7 @@ type origin struct {
 	headers      map[string]string
 	credentials  bool // in headers, or in the URL
 	wallet       *wallet
+	tenure       tenure
 	secrets      secrets
 	limit        int
 	next         *http.Transport
@@ -166,6 +167,7 @@ func (h *origin) record(req *http.Request, resp *http.Response, ex *exchange) (*
 	if resp.StatusCode == http.StatusUnauthorized && len(h.wallet.cards) == 0 {
 		ex.unmet = &unmet{text: taken(demanded(resp.Header))}
 	}
+	h.tenure.hear(req, resp)
 	ex.note(req, resp, body)
 	// mcp-go drops the body of a 404 and ends the session; here the status has
 	// been noted, and the body may hold a JSON-RPC error.

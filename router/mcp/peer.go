@@ -80,6 +80,7 @@ func (p *peer) tell(s State) { p.client.opts.OnStateChange(p.server.Load().ID, s
 func (p *peer) get(ctx context.Context) (*conn, *router.CallError) {
 	for {
 		if c := p.live.Load(); c != nil && c.acquire() {
+			p.keep(c)
 			return c, nil
 		}
 		d, e := p.attempt()
@@ -160,10 +161,13 @@ func (p *peer) dial(d *dialing) {
 	p.mu.Lock()
 	p.dialing = nil
 	now := Ready
+	old := p.live.Load() // whose session ends soon
 	switch {
 	case e != nil:
 		p.failures++
-		p.last, now = e, Waiting
+		if p.last = e; old == nil {
+			now = Waiting
+		}
 		p.legacy = false // what failed may have been the era
 		p.retryAt = time.Now().Add(max(min(e.RetryAfter, longestAsked), p.client.opts.Backoff.delay(p.server.Load().ID, p.failures)))
 		d.err = e
@@ -178,6 +182,9 @@ func (p *peer) dial(d *dialing) {
 		p.client.work.Go(func() { p.watch(c) })
 	}
 	p.mu.Unlock()
+	if old != nil && e == nil {
+		old.retire()
+	}
 	p.tell(now)
 	close(d.done)
 }
