@@ -36,9 +36,12 @@ var errTooLarge = errors.New("the answer is larger than allowed")
 type exchange struct {
 	id     int64
 	flight *flight
+	asked  *requests   // over HTTP, where strays are counted
 	sent   atomic.Bool // over HTTP, the request's header has been written
-	greets bool        // part of the handshake
-	unmet  *unmet      // why no credential served it; nil: none was asked for, or one did
+	posted atomic.Bool // over HTTP, the request was taken up; what is posted later is an aside
+	asides atomic.Int32
+	greets bool   // part of the handshake
+	unmet  *unmet // why no credential served it; nil: none was asked for, or one did
 	// rebadged says that the server knows us by another credential from here on, and
 	// may tell of other tools.
 	rebadged bool

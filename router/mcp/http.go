@@ -65,6 +65,7 @@ func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest
 	id, _ := req.ID.Value().(int64) // mcp-go's and ours are
 	ctx, ex := withExchange(ctx, id)
 	ex.greets = req.Method == string(protocol.MethodServerDiscover) || req.Method == string(protocol.MethodInitialize)
+	ex.asked = l.asked
 	l.asked.add(id, ex.flight, nil)
 	defer func() { l.asked.end(id, ex.flight.settle()) }()
 	resp, err := l.StreamableHTTP.SendRequest(ctx, req)
