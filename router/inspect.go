@@ -24,9 +24,10 @@ type Terms struct {
 	Tool          *Tool  // nil: the server has none of that name, or could not be asked
 	Offer         Offer  // as it stands; the zero Offer where none names the tool
 	Effect        state.Effect
-	From          Origin // of the effect
-	Key           string // argument that carries the key, or "_meta.NAME"; "" but for conditional
-	Ledger        Ledger // likewise
+	From          Origin   // of the effect
+	Key           string   // argument that carries the key, or "_meta.NAME"; "" but for conditional
+	Ledger        Ledger   // likewise
+	Sharing       []string // other servers that do the capability under the same ledger, by id
 	LatencyP95    time.Duration
 	MaxConcurrent int // 0: undeclared
 	Contract      Contract
@@ -94,7 +95,7 @@ func (r *Router) Inspect(ctx context.Context, id string) (*Inspection, error) {
 	seen := r.roster.gather(ctx, []*Server{at}, func(*known) bool { return false }, r.options.Handshake+r.options.Grace)
 	k := seen.all[0]
 	in := &Inspection{
-		ServerStatus: ServerStatus{Server: k.server, Description: k.description, Err: k.err, Offers: k.offers},
+		ServerStatus: ServerStatus{Server: k.server, Description: k.description, Err: k.err, Offers: k.offers, Held: k.held},
 		Policy:       r.policy(),
 	}
 	for i := range k.offers {
@@ -142,8 +143,24 @@ func (r *Router) terms(k *known, o *Offer, s *Snapshot) Terms {
 	if t.Effect == state.Conditional {
 		t.Key = keyPlace(o)
 		t.Ledger = Ledger{Name: r.ledgerOf(&entry{server: k.server, offer: o}), Keeps: keepsOf(o)}
+		t.Sharing = r.sharing(s, k.server, &t)
 	}
 	return t
+}
+
+// sharing are the other servers that a call of unknown outcome can be repeated at.
+func (r *Router) sharing(s *Snapshot, server *Server, t *Terms) []string {
+	var ids []string
+	for _, other := range s.Servers {
+		same := func(o Offer) bool {
+			return strings.EqualFold(o.Capability, t.Capability) && o.Effect == state.Conditional &&
+				r.ledgerOf(&entry{server: other, offer: &o}) == t.Ledger.Name
+		}
+		if other.ID != server.ID && slices.ContainsFunc(other.Offers, same) {
+			ids = append(ids, other.ID)
+		}
+	}
+	return ids
 }
 
 // origin is who said the effect of an offer: the one it was bound from has none

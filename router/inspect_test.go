@@ -15,11 +15,15 @@ import (
 func TestAnInspectionTellsWhatEachToolGoesByAndWhoSaidSo(t *testing.T) {
 	yes := true
 	f := newFleet().
-		add("other", func(_ *router.Server, k *script) {
+		add("other", func(s *router.Server, k *script) {
 			k.describe = func(context.Context) (*router.Description, error) {
 				t.Error("another server was asked")
 				return nil, errors.New("not this one")
 			}
+			s.Offers = []router.Offer{{Capability: "pay", Tool: "charge", Effect: state.Conditional, Key: "id", Ledger: router.Ledger{Name: "till", Keeps: time.Hour}}}
+		}).
+		add("third", func(s *router.Server, _ *script) {
+			s.Offers = []router.Offer{{Capability: "pay", Tool: "charge", Effect: state.Conditional, Key: "id", Ledger: router.Ledger{Name: "safe"}}}
 		}).
 		add("shop", func(s *router.Server, k *script) {
 			s.Trusted, s.MaxConcurrent = true, 4
@@ -58,6 +62,9 @@ func TestAnInspectionTellsWhatEachToolGoesByAndWhoSaidSo(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("terms\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
+		if shared := in.Terms[3].Sharing; len(shared) != 1 || shared[0] != "other" {
+			t.Errorf("the ledger is shared with %v", shared)
+		}
 		if in.Terms[2].LatencyP95 != 850*time.Millisecond || in.Terms[2].MaxConcurrent != 4 {
 			t.Errorf("declared %+v", in.Terms[2])
 		}
@@ -76,6 +83,16 @@ func TestAServerThatCannotBeDescribedIsInspectedAsFarAsItIsKnown(t *testing.T) {
 		in, err := r.Inspect(t.Context(), "dead")
 		if err != nil || in.Err == nil || len(in.Terms) != 1 || in.Terms[0].Effect != state.Unsafe || in.Terms[0].Tool != nil {
 			t.Fatalf("%+v, %v", in, err)
+		}
+	})
+}
+
+func TestAnInspectionTellsWhichToolsAreHeldBack(t *testing.T) {
+	f := newFleet().add("a", func(s *router.Server, _ *script) { s.Approval = router.Pinned })
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		in, err := r.Inspect(t.Context(), "a")
+		if err != nil || len(in.Terms) != 1 || in.Held["do"] == "" {
+			t.Errorf("%+v, %v", in, err)
 		}
 	})
 }

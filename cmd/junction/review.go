@@ -56,7 +56,7 @@ func (c *reviewCmd) Run(ctx context.Context, con console) error {
 		return err
 	}
 	rv := view.NewReview(review.New(in, review.Settings{
-		Client: app.Bounds(), Idle: c.Idle, Max: c.Max, InFile: app.Declares(in.Server.Name),
+		Client: app.Bounds(), Strays: app.Strays(in.Server.ID), Idle: c.Idle, Max: c.Max, InFile: app.Declares(in.Server.Name),
 	}))
 	if c.JSON {
 		err = view.JSON(con.out, rv)

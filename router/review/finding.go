@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"junction/router"
+	"junction/router/mcp"
 )
 
 // Level is how much a finding matters.
@@ -38,13 +39,14 @@ type look struct {
 	in     *router.Inspection
 	rv     *Review
 	clocks clocks
+	strays map[mcp.Stray]uint64
 	hints  bool // the server says of some tool that it only reads, so it means what it says of others
 }
 
 // findings applies the rules: risks before notes, the server's before its tools',
 // these in their order.
-func findings(in *router.Inspection, rv *Review, c clocks) []Finding {
-	l := &look{in: in, rv: rv, clocks: c}
+func findings(l *look) []Finding {
+	rv := l.rv
 	for _, t := range rv.Tools {
 		l.hints = l.hints || t.reads()
 	}

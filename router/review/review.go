@@ -14,6 +14,8 @@ import (
 type Settings struct {
 	Client    mcp.Policy    // of the client that speaks to the server
 	Idle, Max time.Duration // clocks that calls set themselves; 0: the router's
+	// Strays is what the server sent unasked while it was described (Client.Strays).
+	Strays map[mcp.Stray]uint64
 	// InFile says that the servers file has offers for the service in Consul that
 	// the server is an instance of.
 	InFile bool
@@ -43,6 +45,7 @@ type Server struct {
 	Version  string `json:"version,omitempty"`
 	Protocol string `json:"protocol,omitempty"`
 	Trusted  bool   `json:"trusted"`         // its own effect hints count
+	Pinned   bool   `json:"pinned"`          // its tools are called only as they were approved
 	Error    string `json:"error,omitempty"` // why it could not be described
 }
 
@@ -51,13 +54,15 @@ type Tool struct {
 	Capability    string       `json:"capability,omitempty"` // "": called by its name only
 	Name          string       `json:"tool"`
 	Missing       bool         `json:"missing,omitempty"` // offered, and the server has none of that name
+	Held          string       `json:"held,omitempty"`    // why it is not called: it is not as approved
 	Effect        state.Effect `json:"effect"`
 	From          string       `json:"from"` // who said the effect
 	Key           string       `json:"key,omitempty"`
 	Ledger        string       `json:"ledger,omitempty"`
 	KeepsMS       int64        `json:"keeps_ms,omitempty"`
-	Verify        string       `json:"verify,omitempty"` // the tool that tells whether a call took effect
-	Boundary      string       `json:"boundary"`         // within which a call happens once
+	Sharing       []string     `json:"sharing,omitempty"` // other servers that deduplicate with it
+	Verify        string       `json:"verify,omitempty"`  // the tool that tells whether a call took effect
+	Boundary      string       `json:"boundary"`          // within which a call happens once
 	LatencyP95MS  int64        `json:"latency_p95_ms,omitempty"`
 	MaxConcurrent int          `json:"max_concurrent,omitempty"` // 0: undeclared
 	Input         bool         `json:"input_schema"`
@@ -92,7 +97,7 @@ func New(in *router.Inspection, s Settings) *Review {
 	}
 	rv := &Review{
 		Server: Server{
-			ID: in.Server.ID, Endpoint: in.Server.Endpoint(), Source: in.Server.Source, Trusted: in.Server.Trusted,
+			ID: in.Server.ID, Endpoint: in.Server.Endpoint(), Source: in.Server.Source, Trusted: in.Server.Trusted, Pinned: in.Server.Approval != "",
 		},
 		Clocks: Clocks{idle.Milliseconds(), maximum.Milliseconds()},
 		Retry:  router.RetryTable(),
@@ -112,7 +117,7 @@ func New(in *router.Inspection, s Settings) *Review {
 	for i := range in.Terms {
 		rv.Tools = append(rv.Tools, tool(in, &in.Terms[i], rv.Retry, s.InFile))
 	}
-	rv.Findings = findings(in, rv, clocks{idle, maximum})
+	rv.Findings = findings(&look{in: in, rv: rv, clocks: clocks{idle, maximum}, strays: s.Strays})
 	return rv
 }
 
@@ -122,7 +127,8 @@ type clocks struct{ idle, max time.Duration }
 func tool(in *router.Inspection, m *router.Terms, table []router.RetryRow, inFile bool) Tool {
 	t := Tool{
 		Capability: m.Capability, Name: m.Name, Missing: m.Tool == nil && in.Err == nil, Effect: m.Effect,
-		From: from(in.Server, m, inFile), Key: m.Key, Ledger: m.Ledger.Name, KeepsMS: m.Ledger.Keeps.Milliseconds(),
+		From: from(in.Server, m, inFile), Key: m.Key, Ledger: m.Ledger.Name, KeepsMS: m.Ledger.Keeps.Milliseconds(), Sharing: m.Sharing,
+		Held:     in.Held[m.Name],
 		Boundary: boundary(m), LatencyP95MS: m.LatencyP95.Milliseconds(), MaxConcurrent: m.MaxConcurrent,
 		Output: len(m.Contract.Output) > 0, terms: m,
 	}
@@ -160,7 +166,11 @@ func boundary(m *router.Terms) string {
 	case state.Safe:
 		return "none needed: it may run any number of times"
 	case state.Conditional:
-		return "the ledger " + m.Ledger.Name + ", for " + span(m.Ledger.Keeps) + " after the first attempt"
+		alone := "no other server shares it"
+		if len(m.Sharing) > 0 {
+			alone = "shared with " + strings.Join(m.Sharing, ", ")
+		}
+		return "the ledger " + m.Ledger.Name + ", for " + span(m.Ledger.Keeps) + " after the first attempt; " + alone
 	}
 	if m.Offer.Verify != nil {
 		return "one attempt; " + m.Offer.Verify.Tool + " says whether it took effect"

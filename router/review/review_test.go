@@ -120,7 +120,13 @@ func TestEachRiskIsFoundAndItsRemedyIsAFileThatLoads(t *testing.T) {
 		{"credential-in-the-clear", review.Risk, func(in *router.Inspection, _ *router.Terms) {
 			in.Server.Dial = router.Dial{URL: "http://10.0.0.1/mcp", Headers: map[string]string{"X-Api-Key": "hunter2"}}
 		}, ""},
-		{"tools-not-pinned", review.Note, func(_ *router.Inspection, m *router.Terms) { does(m, state.Conditional, "id") }, "approval: pinned"},
+		{"tool-held-back", review.Note, func(in *router.Inspection, _ *router.Terms) {
+			in.Held = map[string]string{"look": "it changed"}
+			pin(in)
+		}, ""},
+		{"credential-missing", review.Risk, func(in *router.Inspection, _ *router.Terms) {
+			in.Server.Dial, in.Description.Routing.RequiresAuth = router.Dial{URL: "https://shop.example/mcp"}, true
+		}, ""},
 		{"concurrency-undeclared", review.Note, func(_ *router.Inspection, m *router.Terms) { m.MaxConcurrent = 0 }, "max_concurrent: 8"},
 		{"tools-without-offer", review.Note, func(in *router.Inspection, m *router.Terms) {
 			in.Terms = append(in.Terms, router.Terms{Name: "a {b}: true", Tool: m.Tool, Effect: state.Unsafe, From: router.Unsaid})
@@ -152,7 +158,7 @@ func TestEachRiskIsFoundAndItsRemedyIsAFileThatLoads(t *testing.T) {
 // the server is reached beside it.
 func loads(t *testing.T, paste string) {
 	t.Helper()
-	if paste == "" || strings.Contains(paste, "approval:") {
+	if paste == "" {
 		return
 	}
 	file := strings.NewReplacer("  shop:\n    ", "  shop:\n    command: x\n    ", "discovery:\n", "discovery:\n  consul: http://127.0.0.1:8500\n").Replace(paste)
@@ -208,7 +214,7 @@ func TestEveryToolHasARowForEachCode(t *testing.T) {
 			t.Errorf("%+v, want %+v", tool.Retry[i], row)
 		}
 	}
-	if tool.Boundary != "the ledger till, for 24h after the first attempt" || tool.From != "the servers file" || tool.Key != "id" {
+	if tool.Boundary != "the ledger till, for 24h after the first attempt; no other server shares it" || tool.From != "the servers file" || tool.Key != "id" {
 		t.Errorf("%+v", tool)
 	}
 }
@@ -238,5 +244,44 @@ func TestWhoSaidAnEffectIsTold(t *testing.T) {
 		if got := rv.Tools[0].From; got != c.want {
 			t.Errorf("%s at %s: %q, want %q", c.origin, c.source, got, c.want)
 		}
+	}
+}
+
+func TestAServerThatIsTrustedWithEffectsIsToBePinned(t *testing.T) {
+	t.Parallel()
+	for source, paste := range map[string]bool{"file": true, "consul": false} {
+		rv := review.New(shop(func(in *router.Inspection, m *router.Terms) {
+			does(m, state.Conditional, "id")
+			in.Server.Source = source
+		}), review.Settings{Client: bounds(t)})
+		if len(rv.Findings) != 1 || rv.Findings[0].Rule != "tools-not-pinned" || (rv.Findings[0].Paste != "") != paste {
+			t.Fatalf("%s: %+v", source, rv.Findings)
+		}
+		loads(t, rv.Findings[0].Paste)
+	}
+}
+
+func TestWhatAServerSentUnaskedIsToldByKind(t *testing.T) {
+	t.Parallel()
+	rv := review.New(shop(nil), review.Settings{Client: bounds(t), Strays: map[mcp.Stray]uint64{mcp.WrongID: 2, mcp.LateAnswer: 1}})
+	if len(rv.Findings) != 1 || !strings.Contains(rv.Findings[0].Says, "1 late_answer, 2 wrong_id") {
+		t.Errorf("%+v", rv.Findings)
+	}
+}
+
+func TestOfCredentialsOnlyTheirSchemesAreTold(t *testing.T) {
+	t.Parallel()
+	rv := review.New(shop(func(in *router.Inspection, _ *router.Terms) {
+		in.Server.Dial = router.Dial{
+			URL: "https://user:hunter2@shop.example/mcp?key=hunter2", Headers: map[string]string{"X-Tenant": "hunter2"},
+			Auth: []router.Credential{{Scheme: "bearer", Token: "hunter2"}, {Scheme: "oauth", OAuth: &router.OAuthClient{ClientSecret: "hunter2"}}},
+		}
+	}), review.Settings{Client: bounds(t)})
+	text, err := json.Marshal(rv)
+	if err != nil || strings.Contains(string(text), "hunter2") {
+		t.Errorf("a secret is told: %v %s", err, text)
+	}
+	if want := []string{"bearer", "oauth", "header X-Tenant", "url"}; !slices.Equal(rv.Transport.Credentials, want) {
+		t.Errorf("%v, want %v", rv.Transport.Credentials, want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"junction/router"
+	"junction/router/mcp"
 	"junction/state"
 )
 
@@ -14,7 +16,9 @@ import (
 var serverRules = []rule{
 	{"unreachable", Risk, unreachable},
 	{"credential-in-the-clear", Risk, credentialInTheClear},
+	{"credential-missing", Risk, credentialMissing},
 	{"idle-above-maximum", Risk, idleAboveMaximum},
+	{"stray-messages", Note, strayMessages},
 	{"tools-not-pinned", Note, toolsNotPinned},
 	{"concurrency-undeclared", Note, concurrencyUndeclared},
 	{"tools-without-offer", Note, toolsWithoutOffer},
@@ -69,11 +73,46 @@ func toolsNotPinned(l *look, _ *Tool) *Finding {
 	if !slices.ContainsFunc(l.rv.Tools, func(t Tool) bool { return t.offered() && t.Effect != state.Safe }) {
 		return nil
 	}
+	f := &Finding{
+		Says: "it is trusted with effects, and its tools may become others at any time",
+		Then: "a tool that somebody approved as one thing is called as another",
+		Fix:  "hold tools back that changed, until somebody approves them (junction servers --approve)",
+	}
+	if l.in.Server.Source == "consul" {
+		f.Fix += "; only servers named under mcpServers can be pinned"
+	} else {
+		f.Paste = l.server(says("approval", router.Pinned))
+	}
+	return f
+}
+
+// credentialMissing believes a server that says that it wants to know who calls.
+func credentialMissing(l *look, _ *Tool) *Finding {
+	d, dial := l.in.Description, &l.in.Server.Dial
+	if d == nil || !d.Routing.RequiresAuth || dial.URL == "" || len(dial.Headers)+len(dial.Auth) > 0 {
+		return nil
+	}
 	return &Finding{
-		Says:  "it is trusted with effects, and its tools may become others at any time",
-		Then:  "a tool that somebody approved as one thing is called as another",
-		Fix:   "hold tools back that changed, until somebody approves them (junction servers --approve)",
-		Paste: l.server(pair{"approval", "pinned"}),
+		Says: "it says that it wants credentials, and none are configured",
+		Then: "calls are refused with " + string(router.AuthRequired) + ", and go to another server",
+		Fix:  "give it headers, or auth as the servers file's documentation describes it",
+	}
+}
+
+func strayMessages(l *look, _ *Tool) *Finding {
+	var parts []string
+	for _, kind := range mcp.StrayKinds() {
+		if n := l.strays[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return &Finding{
+		Says: "it sent messages that belong to no request: " + strings.Join(parts, ", "),
+		Then: "they are dropped; a server that loses track of ids may answer the wrong call",
+		Fix:  "report it to the server's author",
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // toolRules are the rules for one tool.
 var toolRules = []rule{
 	{"tool-missing", Risk, toolMissing},
+	{"tool-held-back", Note, toolHeldBack},
 	{"safe-but-writes", Note, safeButWrites},
 	{"effect-unsaid", Note, effectUnsaid},
 	{"unsafe-without-verify", Risk, unsafeWithoutVerify},
@@ -44,6 +45,17 @@ func toolMissing(l *look, t *Tool) *Finding {
 		f.Paste = l.offer(t, says("tool", near))
 	}
 	return f
+}
+
+func toolHeldBack(_ *look, t *Tool) *Finding {
+	if t.Held == "" || !t.offered() {
+		return nil
+	}
+	return &Finding{
+		Says: "held back: " + t.Held,
+		Then: "calls pass it over until somebody approves it as it is",
+		Fix:  "see what changed, and say yes or no: junction servers --approve",
+	}
 }
 
 func safeButWrites(l *look, t *Tool) *Finding {

@@ -93,6 +93,7 @@ func (p *reviewPrinter) server(rv *review.Review) {
 	p.f(" over %s\n", strings.TrimSpace(string(t.Kind)+" "+s.Endpoint))
 	p.table(nil, [][]string{
 		{"era", t.Era}, {"session", t.Session}, {"cancel", string(t.Cancel)},
+		{"credentials", cmp.Or(Clean(strings.Join(t.Credentials, ", ")), "none")},
 	})
 }
 
@@ -147,6 +148,8 @@ func schemas(t review.Tool) string {
 	switch {
 	case t.Missing:
 		return "no such tool"
+	case t.Held != "":
+		return "held back"
 	case t.Input && t.Output:
 		return "in, out"
 	case t.Input:
