@@ -1,5 +1,5 @@
 # `make` lists what there is. Everything runs with Go, git and make. The tests run
-# against a real Redis and a real Consul agent, which `make test` sees to; those of
+# against a real Redis, Consul agent and nginx, which `make test` sees to; those of
 # other people's servers also want npm and say so where they skip.
 
 SHELL := /bin/bash
@@ -48,6 +48,19 @@ redis: ## the redis-server that tests start: is it there, else installed where a
 		exit 1; \
 	fi
 
+.PHONY: nginx
+nginx: ## the nginx that tests put in front of servers: is it there, else installed where apt may
+	@if [[ -n "$${JUNCTION_NGINX:-}" ]] || command -v nginx >/dev/null; then exit 0; fi; \
+	if [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
+		echo "installing nginx-light, which the tests start on free ports"; \
+		{ apt-get install -y --no-install-recommends nginx-light || \
+			{ apt-get update && apt-get install -y --no-install-recommends nginx-light; }; } >/dev/null; \
+	else \
+		echo "The tests need nginx, and this account may not install it. Install the package nginx-light" >&2; \
+		echo "(Debian, Ubuntu: apt-get install nginx-light; macOS: brew install nginx), or set JUNCTION_NGINX to the program." >&2; \
+		exit 1; \
+	fi
+
 .PHONY: consul
 consul: $(CONSUL) ## the Consul agent that tests start, built once in .bin/ (takes minutes)
 
@@ -63,7 +76,7 @@ $(CONSUL): deploy/consul/go.mod deploy/consul/go.sum
 	mv $@.part $@
 
 .PHONY: test
-test: $(if $(SHORT),,redis consul) ## every test, under the race detector where a C compiler is there
+test: $(if $(SHORT),,redis consul nginx) ## every test, under the race detector where a C compiler is there
 	$(GO) test $(RACE) -timeout 15m $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)') $(PKG)
 
 .PHONY: check

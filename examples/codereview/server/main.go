@@ -12,6 +12,8 @@ import (
 	"time"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"junction/router/mcp/sse"
 )
 
 // leaving bounds how long taking the server out of the registry may take.
@@ -90,7 +92,7 @@ func serveHTTP(ctx context.Context, s *Server, stderr io.Writer) error {
 // ends when the server is told to.
 func (s *Server) web() *http.Server {
 	ending, end := context.WithCancel(context.Background())
-	endpoint := mcpserver.NewStreamableHTTPServer(s.mcp)
+	endpoint := sse.Handler(mcpserver.NewStreamableHTTPServer(s.mcp), nil)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", endpoint)
 	mux.HandleFunc("GET /mcp", func(w http.ResponseWriter, r *http.Request) {
