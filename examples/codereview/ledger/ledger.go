@@ -1,10 +1,8 @@
-// Package ledger publishes texts exactly once for each idempotency key.
-//
-// Invariant: the claim of a key, the fingerprint of what it stands for, the
-// published text, the receipt and the count of executions become durable in one
-// SQLite transaction. So a key that is seen again, by this process or another
-// on the same file, after a crash or not, gets the receipt of the one execution
-// there was, and the count can be asked for as proof.
+// Package ledger publishes texts exactly once for each idempotency key: the claim of
+// a key, the published text, the receipt and the count of executions are one
+// transaction of a SQLite file (junction/state/ledger). So a key that is seen again,
+// by this process or another on the same file, after a crash or not, gets the
+// receipt of the one execution there was, and the count can be asked for as proof.
 package ledger
 
 import (
@@ -12,24 +10,22 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"junction/state/ledger"
+	"junction/state/ledger/sqlite"
 )
 
 var (
 	// ErrConflict is returned when a key comes again with other arguments.
-	ErrConflict = errors.New("idempotency conflict: this key was used with other arguments; use a key of its own for each publication")
+	ErrConflict = ledger.ErrMismatch
 	// ErrInProgress is returned when another call with the key was still under
 	// way as the caller's patience ended. It says nothing of that call's outcome.
-	ErrInProgress = errors.New("in progress: a call with this key is under way; wait and ask again with the same key")
+	ErrInProgress = ledger.ErrInProgress
 )
 
 // Publication is what is published.
@@ -49,149 +45,78 @@ type Receipt struct {
 // Ledger is an open ledger. It is safe for concurrent use, and several
 // processes may share its file.
 type Ledger struct {
-	db *sql.DB
-
-	mu   sync.Mutex
-	open map[string]chan struct{} // by key being executed by this process: closed at its end
+	store  *sqlite.Store
+	ledger *ledger.Ledger
 }
 
 const schema = `
-CREATE TABLE IF NOT EXISTS publication (
-	id          INTEGER PRIMARY KEY AUTOINCREMENT,
-	key         TEXT NOT NULL UNIQUE,
-	fingerprint TEXT NOT NULL,
-	text        TEXT NOT NULL,
-	receipt     TEXT NOT NULL,
-	executions  INTEGER NOT NULL
+CREATE TABLE IF NOT EXISTS text (
+	id   INTEGER PRIMARY KEY,
+	key  TEXT NOT NULL UNIQUE,
+	text TEXT NOT NULL
 ) STRICT`
+
+// patience is how long a call waits for another one with its key, unless its
+// context ends before: so that a caller who has lost an answer gets that answer.
+const patience = 24 * time.Hour
 
 // Open opens the ledger in a file, which is made when it does not exist.
 func Open(ctx context.Context, path string) (*Ledger, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("open ledger: %w", err)
-	}
-	// A transaction that begins deferred and then writes fails at once when
-	// another process holds the file, whatever busy_timeout says.
-	options := url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
-	}
-	absolute, err := filepath.Abs(path)
+	store, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
-		return nil, fmt.Errorf("open ledger %s: %w", path, err)
+		return nil, err
 	}
-	slashed := filepath.ToSlash(absolute)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a Windows drive
+	l := &Ledger{store: store}
+	if l.ledger, err = ledger.New(store, &ledger.Options{Place: ledger.Inside, Keeps: ledger.Forever, Wait: patience}); err == nil {
+		err = store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, schema)
+			return err
+		})
 	}
-	// As a URL, since a path may hold #, ? and %.
-	dsn := url.URL{Scheme: "file", Path: slashed, RawQuery: options.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	if err == nil {
+		err = l.adopt(ctx)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open ledger %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", path, err), store.Close())
 	}
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", path, err), db.Close())
-	}
-	return &Ledger{db: db, open: make(map[string]chan struct{})}, nil
+	return l, nil
 }
 
 // Close closes the file.
-func (l *Ledger) Close() error { return l.db.Close() }
+func (l *Ledger) Close() error { return l.store.Close() }
 
 // Publish executes a publication under a key, or returns the receipt of the
 // execution there was. While another call with the key is under way it waits for
-// it, so that a caller who has lost an answer gets that answer. A file is written before the transaction commits, whole
-// or not at all: a crash between the two leaves the file without its entry, and
-// the next call with the key writes the same bytes again.
+// it. A file is written before the transaction commits, whole or not at all: a
+// crash between the two leaves the file without its entry, and the next call with
+// the key writes the same bytes again.
 func (l *Ledger) Publish(ctx context.Context, key string, p Publication) (Receipt, error) {
-	if key == "" {
-		return Receipt{}, errors.New("no idempotency key: publish only with one")
+	var r Receipt
+	a, err := sqlite.Do(ctx, l.ledger, ledger.Call{Key: key, Fingerprint: p.fingerprint()},
+		func(ctx context.Context, tx *sql.Tx) (any, error) { return publish(ctx, tx, key, p) })
+	if err == nil {
+		err = a.Decode(&r)
 	}
-	free, err := l.claim(ctx, key)
-	if err != nil {
-		return Receipt{}, fmt.Errorf("key %q: %w", key, err)
-	}
-	defer free()
-	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("publish: %w", err)
 	}
-	receipt, err := publish(ctx, tx, key, p)
-	if err != nil {
-		if rerr := tx.Rollback(); rerr != nil && !errors.Is(rerr, sql.ErrTxDone) {
-			err = errors.Join(err, rerr)
-		}
-		return Receipt{}, err
-	}
-	if err := tx.Commit(); err != nil {
-		return Receipt{}, fmt.Errorf("publish: %w", err)
-	}
-	return receipt, nil
+	return r, nil
 }
 
 func publish(ctx context.Context, tx *sql.Tx, key string, p Publication) (Receipt, error) {
-	var fingerprint, stored string
-	err := tx.QueryRowContext(ctx, "SELECT fingerprint, receipt FROM publication WHERE key = ?", key).Scan(&fingerprint, &stored)
-	switch {
-	case err == nil && fingerprint != p.fingerprint():
-		return Receipt{}, fmt.Errorf("key %q: %w", key, ErrConflict)
-	case err == nil:
-		var r Receipt
-		if err := json.Unmarshal([]byte(stored), &r); err != nil {
-			return Receipt{}, fmt.Errorf("publish: receipt of key %q: %w", key, err)
-		}
-		return r, nil
-	case !errors.Is(err, sql.ErrNoRows):
-		return Receipt{}, fmt.Errorf("publish: %w", err)
-	}
 	sum := sha256.Sum256([]byte(p.Text))
 	r := Receipt{SHA256: hex.EncodeToString(sum[:]), Bytes: len(p.Text), Path: p.Path}
-	row := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM publication")
-	if err := row.Scan(&r.ID); err != nil {
-		return Receipt{}, fmt.Errorf("publish: %w", err)
-	}
-	receipt, err := json.Marshal(r)
+	err := tx.QueryRowContext(ctx, "INSERT INTO text (id, key, text) SELECT COALESCE(MAX(id), 0) + 1, ?, ? FROM text RETURNING id", key, p.Text).Scan(&r.ID)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("publish: %w", err)
-	}
-	const insert = "INSERT INTO publication (id, key, fingerprint, text, receipt, executions) VALUES (?, ?, ?, ?, ?, 1)"
-	if _, err := tx.ExecContext(ctx, insert, r.ID, key, p.fingerprint(), p.Text, string(receipt)); err != nil {
-		return Receipt{}, fmt.Errorf("publish: %w", err)
+		return Receipt{}, err
 	}
 	return r, p.write()
-}
-
-// claim waits until no other call of this process executes the key.
-func (l *Ledger) claim(ctx context.Context, key string) (free func(), err error) {
-	for {
-		l.mu.Lock()
-		busy, taken := l.open[key]
-		if !taken {
-			done := make(chan struct{})
-			l.open[key] = done
-			l.mu.Unlock()
-			return func() {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				delete(l.open, key)
-				close(done)
-			}, nil
-		}
-		l.mu.Unlock()
-		select {
-		case <-busy:
-		case <-ctx.Done():
-			return nil, errors.Join(ErrInProgress, ctx.Err())
-		}
-	}
 }
 
 // Check says why the ledger cannot be read. It changes nothing.
 func (l *Ledger) Check(ctx context.Context) error {
 	var n int
-	if err := l.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM publication LIMIT 1)").Scan(&n); err != nil {
+	if err := l.store.Reader().QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM text LIMIT 1)").Scan(&n); err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
 	return nil
@@ -199,23 +124,13 @@ func (l *Ledger) Check(ctx context.Context) error {
 
 // Executions tells how often each key was executed, which is once, and all
 // keys together.
-func (l *Ledger) Executions(ctx context.Context) (_ Executions, err error) {
-	e := Executions{Keys: make(map[string]int)}
-	rows, err := l.db.QueryContext(ctx, "SELECT key, executions FROM publication")
-	if err != nil {
-		return e, fmt.Errorf("count executions: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var key string
-		var n int
-		if err := rows.Scan(&key, &n); err != nil {
-			return e, fmt.Errorf("count executions: %w", err)
-		}
-		e.Keys[key] = n
+func (l *Ledger) Executions(ctx context.Context) (Executions, error) {
+	keys, err := l.store.Executions(ctx)
+	e := Executions{Keys: keys}
+	for _, n := range keys {
 		e.Total += n
 	}
-	return e, rows.Err()
+	return e, err
 }
 
 // Executions counts publications.
@@ -236,18 +151,18 @@ func (p Publication) write() error {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
-		return fmt.Errorf("publish: %w", err)
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(p.Path), ".report-*")
 	if err != nil {
-		return fmt.Errorf("publish: %w", err)
+		return err
 	}
 	_, err = f.WriteString(p.Text)
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil { // for others to read, as a redirection would make it
 		err = os.Rename(f.Name(), p.Path)
 	}
 	if err != nil {
-		return fmt.Errorf("publish: %w", errors.Join(err, os.Remove(f.Name())))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }
