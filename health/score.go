@@ -33,6 +33,16 @@ type Member struct {
 	Declared
 }
 
+// Occupied is the share of a member's places that are taken: those it declares, or
+// as many as the default score takes for granted.
+func (m *Member) Occupied() float64 {
+	places := m.MaxConcurrent
+	if places <= 0 {
+		places = defaultConcurrency
+	}
+	return float64(max(m.InFlight, 0)) / float64(places)
+}
+
 // Score rates the members of a pool by each other.
 type Score interface {
 	// Name is what a decision records.

@@ -119,6 +119,10 @@ func pick(b *ballot, entries []entry, by policy, seed uint64, now time.Time) {
 	}
 	by.transform.apply(b.weights)
 	b.weigh(entries)
+	if p, ok := by.picker.(MemberPicker); ok {
+		b.picked, b.draw = p.PickMember(b.weights, b.members, seed)
+		return
+	}
 	b.picked, b.draw = by.picker.Pick(b.weights, seed)
 }
 

@@ -1,6 +1,10 @@
 package router
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"junction/health"
+)
 
 // Picker draws one of the candidates by their weights.
 type Picker interface {
@@ -38,6 +42,37 @@ func (WeightedRandom) Pick(weights []float64, seed uint64) (index int, draw floa
 		}
 	}
 	return last, draw
+}
+
+// MemberPicker is a [Picker] that looks at more than the weights.
+type MemberPicker interface {
+	Picker
+	// PickMember is Pick with what is known of each candidate beside its weight.
+	PickMember(weights []float64, members []health.Member, seed uint64) (index int, draw float64)
+}
+
+// LeastLoaded draws two of the candidates by their weights, with replacement, and
+// takes the one with fewer calls in flight for each place that it declares, of
+// equals the first drawn ("the power of two choices", Mitzenmacher 2001). A record
+// of it cannot be replayed from the weights alone.
+type LeastLoaded struct{}
+
+// Name returns "least-loaded".
+func (LeastLoaded) Name() string { return "least-loaded" }
+
+// Pick is that of WeightedRandom: without members there is no load to compare.
+func (LeastLoaded) Pick(weights []float64, seed uint64) (index int, draw float64) {
+	return WeightedRandom{}.Pick(weights, seed)
+}
+
+// PickMember implements [MemberPicker].
+func (LeastLoaded) PickMember(weights []float64, members []health.Member, seed uint64) (index int, draw float64) {
+	one, draw := WeightedRandom{}.Pick(weights, seed)
+	two, _ := WeightedRandom{}.Pick(weights, mix(seed))
+	if one != two && two >= 0 && members[two].Occupied() < members[one].Occupied() {
+		return two, draw
+	}
+	return one, draw
 }
 
 // uniform returns the number in [0, 1) that seed stands for.
