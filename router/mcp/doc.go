@@ -19,4 +19,21 @@
 //   - Nothing is sent for a request after its cancel, and an answer that comes
 //     later is dropped.
 //   - No credential appears in an error, a log line or a session handle.
+//
+// # What a server says it can do
+//
+// The capability document is the answer to the handshake and the list of tools. Every
+// new session reads it anew, and so does an older one after Options.Revalidate, the
+// server's ttlMs, or a change that the server told of. MCP has no ETag: its messages
+// are POSTs, whose answers HTTP does not revalidate. What makes the check cheap is a
+// digest of the bytes received: where it is the last one's, nothing is parsed.
+//
+// A document with another fingerprint is drift: logged, counted ([Client.Drifts]) and
+// told (Options.OnDrift). Where nobody announced it, a session over HTTP is made anew,
+// at most once a minute. Readings of one server are made one at a time, a few at once
+// and then one a second, whatever the server says and however it answers.
+//
+// A server of the later era tells of changes to its tools on a subscription only
+// (subscriptions/listen): one per connection, on one goroutine that ends with it. How
+// a subscription that ended is made anew is a [ReconnectPlan].
 package mcp

@@ -342,6 +342,30 @@ func TestASubscriptionOnAChildsPipeIsHeard(t *testing.T) {
 	eventually(t, "the tools are read again", func() bool { return names(t, c, s) == "echo late" })
 }
 
+func TestAChangeAtARealServerIsHeard(t *testing.T) {
+	t.Parallel()
+	overHTTP, _ := httpServer(t, true, nil)
+	for name, s := range map[string]*router.Server{"over HTTP": overHTTP, "on a child's pipe": stdioServer(t, "modern")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told drifts
+			c := newClient(t, &mcp.Options{OnDrift: told.note})
+			before, err := c.Describe(t.Context(), s)
+			if err != nil || !before.Modern {
+				t.Fatalf("%+v, %v", before, err)
+			}
+			if _, err := c.Call(t.Context(), s, call("grow", nil)); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the new tool is seen", func() bool { return strings.Contains(names(t, c, s), "grown") })
+			after, err := c.Describe(t.Context(), s)
+			if err != nil || after.Session.ID != before.Session.ID || c.Drifts(s.ID) != 1 || told.String() != s.ID+" true" {
+				t.Errorf("the session is another: %t; %d changes, told %q; %v", after.Session.ID != before.Session.ID, c.Drifts(s.ID), told.String(), err)
+			}
+		})
+	}
+}
+
 // A child of mcp-go's ends when its input does, a subscription or not.
 func TestASubscriptionDoesNotHoldUpAChildsEnd(t *testing.T) {
 	t.Parallel()

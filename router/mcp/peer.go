@@ -223,7 +223,7 @@ func (p *peer) drop(c *conn) {
 func (p *peer) lostLocked(c *conn) {
 	p.live.CompareAndSwap(c, nil)
 	p.known = c.known.Load()
-	if c.proven.Load() {
+	if c.proven.Load() || c.superseded.Load() {
 		p.deaths = 0
 		return
 	}
