@@ -88,6 +88,9 @@ func (h *origin) idle() {
 func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	ex := exchangeOf(req.Context())
 	ctx := req.Context()
+	if ex != nil && ex.isAside(req) {
+		return h.aside(req, ex)
+	}
 	if ex != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { ex.sent.Store(true) }})
 	} else if req.Method == http.MethodDelete {
@@ -99,7 +102,7 @@ func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if ex == nil || req.Method != http.MethodPost {
-		resp.Body = &bounded{ReadCloser: resp.Body, limit: h.limit, ex: ex, events: isEventStream(resp)}
+		resp.Body = h.body(resp, ex)
 		return resp, nil
 	}
 	return h.record(req, resp, ex)
@@ -149,6 +152,16 @@ func sendOnce(h http.Header) {
 	}
 }
 
+// body bounds what is read of a response, in size and, of a request's events, by
+// its answer.
+func (h *origin) body(resp *http.Response, ex *exchange) io.ReadCloser {
+	b := &bounded{ReadCloser: resp.Body, limit: h.limit, ex: ex, events: isEventStream(resp)}
+	if !b.events || ex == nil {
+		return b
+	}
+	return &events{ReadCloser: b, ex: ex}
+}
+
 func (h *origin) record(req *http.Request, resp *http.Response, ex *exchange) (*http.Response, error) {
 	var body []byte
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -162,7 +175,7 @@ func (h *origin) record(req *http.Request, resp *http.Response, ex *exchange) (*
 		body = []byte(h.secrets.whole(string(body)))
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 	} else {
-		resp.Body = &bounded{ReadCloser: resp.Body, limit: h.limit, ex: ex, events: isEventStream(resp)}
+		resp.Body = h.body(resp, ex)
 	}
 	if resp.StatusCode == http.StatusUnauthorized && len(h.wallet.cards) == 0 {
 		ex.unmet = &unmet{text: taken(demanded(resp.Header))}
