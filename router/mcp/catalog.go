@@ -151,6 +151,7 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 		Routing: serverRouting(server.Capabilities),
 	}
 	next.tools = map[string]*tool{}
+	tasks := !c.modern && offersTasks(server.Capabilities)
 	var raws []json.RawMessage
 	for _, page := range p.raw {
 		var list struct {
@@ -175,6 +176,9 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 			}
 			described := w.describe()
 			t.print = sync.OnceValue(described.Print)
+			if tasks {
+				t.tasks = w.Execution.Tasks
+			}
 			next.tools[w.Name] = t
 			d.Tools = append(d.Tools, described)
 			raws = append(raws, raw)
@@ -218,9 +222,6 @@ func (w *wireTool) describe() router.Tool {
 // whose header annotations are malformed must not be offered over HTTP.
 func (c *conn) newTool(w *wireTool, last *catalog) (*tool, bool) {
 	t := &tool{input: newSchema(w.InputSchema), output: newSchema(w.OutputSchema)}
-	if !c.modern {
-		t.tasks = w.Execution.Tasks
-	}
 	if last != nil {
 		if old := last.tools[w.Name]; old != nil {
 			t.input, t.output = old.input.unless(t.input), old.output.unless(t.output)

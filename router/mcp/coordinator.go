@@ -229,17 +229,18 @@ func (c *coordinator) progress(at time.Duration, token int64, value float64) Str
 	return noStray
 }
 
-// stirs takes what was newly learnt of the request's task, which counts as progress
-// does.
-func (c *coordinator) stirs(at time.Duration) {
+// stirs takes what was newly learnt of the request's task, which sets the idle
+// clock back as progress does; false: the request has ended.
+func (c *coordinator) stirs(at time.Duration) bool {
 	if c.tick(at); c.phase != started {
-		return
+		return false
 	}
 	if c.asking > 0 {
 		c.rest = c.span
 	} else {
 		c.idle = at + c.span
 	}
+	return true
 }
 
 // tell says how long an observer must still not be told; 0: it is told now.

@@ -167,12 +167,17 @@ func (f *flight) goesOn() (id int64, e *router.CallError) {
 	return f.is.id, nil
 }
 
-// stirred takes note that the call's task has told something new.
-func (f *flight) stirred() {
+// stirred takes note that the call's task has told something new: message, beside
+// the last progress.
+func (f *flight) stirred(message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.noticeLocked()
-	f.is.stirs(f.at())
+	if f.is.stirs(f.at()) && message != "" {
+		u := f.to.latest
+		u.message = message
+		f.tellLocked(u)
+	}
 }
 
 // finish completes a call that went on, unless something else ended it before.

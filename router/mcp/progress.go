@@ -29,16 +29,21 @@ func (f *flight) report(token int64, u update) Stray {
 	if kind := f.is.progress(f.at(), token, u.progress); kind != noStray {
 		return kind
 	}
+	f.tellLocked(u)
+	return noStray
+}
+
+// tellLocked has u told, unless it is over.
+func (f *flight) tellLocked(u update) {
 	o := &f.to
 	if o.tell == nil || o.ended {
-		return noStray
+		return
 	}
 	o.latest, o.untold = u, true
 	if o.relays == nil {
 		o.relays, o.hurry = make(chan struct{}), make(chan struct{})
 		go f.relay(o.relays, o.hurry)
 	}
-	return noStray
 }
 
 // relay tells until nothing is left to tell, or somebody is in a hurry.

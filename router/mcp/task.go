@@ -60,6 +60,22 @@ type wireTask struct {
 	Error    *protocol.JSONRPCErrorDetails `json:"error"`
 }
 
+// offersTasks reports whether a server of the earlier era may be asked for a task;
+// without that, what its tools say of tasks counts for nothing.
+func offersTasks(capabilities json.RawMessage) bool {
+	var c struct {
+		Tasks struct {
+			Requests struct {
+				Tools struct {
+					Call json.RawMessage `json:"call"`
+				} `json:"tools"`
+			} `json:"requests"`
+		} `json:"tasks"`
+	}
+	call := &c.Tasks.Requests.Tools.Call
+	return json.Unmarshal(capabilities, &c) == nil && len(*call) > 0 && string(*call) != "null"
+}
+
 // readTask reads the task that a server made of a call: in the later era the
 // result is the task, in the earlier one it holds it.
 func readTask(raw json.RawMessage, modern bool, now time.Time) (*state.RemoteTask, *router.CallError) {

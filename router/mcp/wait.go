@@ -175,7 +175,7 @@ func (w *wait) status() (*wireTask, *router.CallError) {
 		return nil, e
 	}
 	if w.last != nil && !t.sameAs(w.last) { // the first look says nothing of when it changed
-		w.f.stirred()
+		w.f.stirred(w.p.secrets.text(excerpt(t.Message)))
 	}
 	w.last = t
 	if d := t.poll(); d > 0 {
