@@ -261,3 +261,34 @@ func TestAQuestionThatIsStillOpenWhenItsCallIsAnsweredHoldsNothingUp(t *testing.
 		}
 	})
 }
+
+func TestATaskOfTheEarlierEraAsksOverTheStreamOfItsResult(t *testing.T) {
+	eachQuestioner(t, false, func(t *testing.T, s *router.Server) {
+		c := newClient(t, asking())
+		// Another call is open that could be meant.
+		release, begun := make(chan struct{}), make(chan struct{})
+		other := call("asks", nil)
+		other.Ask = func(ctx context.Context, _ router.Question) (router.QuestionAnswer, error) {
+			close(begun)
+			<-release
+			return router.QuestionAnswer{Action: "decline"}, nil
+		}
+		over := make(chan ended, 1)
+		go func() {
+			r, err := c.Call(t.Context(), s, other)
+			over <- ended{r, err}
+		}()
+		<-begun
+		recorded := make(chan state.RemoteTask, 1)
+		ask := long(recorded)
+		ask.Tool, ask.Ask = "asks as a task", accepts(`{"z":"Rome"}`)
+		r, err := c.Call(t.Context(), s, ask)
+		if err != nil || r.Text != `{"action":"accept","content":{"z":"Rome"}}` {
+			t.Errorf("%+v, %v", r, err)
+		}
+		close(release)
+		if r, err := wait(t, over); err != nil || r.Text != `{"action":"decline"}` {
+			t.Errorf("the other call: %+v, %v", r, err)
+		}
+	})
+}

@@ -84,6 +84,8 @@ func (s *questioner) answerLegacy(name string, send func(method, params string) 
 	switch name {
 	case "asks":
 		return echoing(ask("elicitation/create", question))
+	case "asks of the task":
+		return echoing(ask("elicitation/create", `{"message":"Where to?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}`))
 	case "asks to open":
 		return echoing(ask("elicitation/create", `{"mode":"url","message":"Log in","url":"https://example.com/in","elicitationId":"e1"}`))
 	case "asks oddly":
@@ -105,6 +107,8 @@ func (s *questioner) answerLegacy(name string, send func(method, params string) 
 	case "asks and goes":
 		send("elicitation/create", question)
 		return echoing([]byte("gone"))
+	case "asks as a task":
+		return `{"task":{"taskId":"t-1","status":"working","ttl":60000,"pollInterval":50}}`
 	case "was told":
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -158,13 +162,21 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 		s.mu.Lock()
 		s.told = p.Capabilities
 		s.mu.Unlock()
-		result = `{"protocolVersion":"2025-11-25","serverInfo":{"name":"q","version":"1"},"capabilities":{"tools":{}}}`
+		result = `{"protocolVersion":"2025-11-25","serverInfo":{"name":"q","version":"1"},"capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}`
 	case "tools/list":
 		var tools []string
-		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,samples,roots,pings,sheds,sheds always,is odd,was told", ",") {
-			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task", ",") {
+			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`, name,
+				map[bool]string{true: "required", false: "forbidden"}[name == "asks as a task"]))
 		}
 		result = `{"tools":[` + strings.Join(tools, ",") + `]}`
+	case "tasks/get":
+		s.mu.Lock()
+		status := map[bool]string{true: "completed", false: "input_required"}[len(s.answers) > 0]
+		s.mu.Unlock()
+		result = fmt.Sprintf(`{"taskId":"t-1","status":%q,"ttl":60000,"pollInterval":50}`, status)
+	case "tasks/result":
+		result = s.answerLegacy("asks of the task", s.sender(ask))
 	case "tools/call":
 		var p struct{ Name string }
 		if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -174,19 +186,24 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 			result = s.answerModern(p.Name, m.Params)
 			break
 		}
-		result = s.answerLegacy(p.Name, func(method, params string) <-chan []byte {
-			s.mu.Lock()
-			s.asked++
-			id, got := fmt.Sprintf("q%d", s.asked), make(chan []byte, 1)
-			s.waiting[id] = got
-			s.mu.Unlock()
-			ask(id, method, params)
-			return got
-		})
+		result = s.answerLegacy(p.Name, s.sender(ask))
 	default:
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// sender numbers requests of the server's own, and keeps where their answers go.
+func (s *questioner) sender(ask func(id, method, params string)) func(method, params string) <-chan []byte {
+	return func(method, params string) <-chan []byte {
+		s.mu.Lock()
+		s.asked++
+		id, got := fmt.Sprintf("q%d", s.asked), make(chan []byte, 1)
+		s.waiting[id] = got
+		s.mu.Unlock()
+		ask(id, method, params)
+		return got
+	}
 }
 
 func newQuestioner(modern bool) *questioner {

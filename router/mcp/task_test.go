@@ -496,3 +496,89 @@ func TestATaskThatTheServerDoesNotKnowIsOfUnknownExecution(t *testing.T) {
 		}
 	})
 }
+
+func TestATaskSurvivesTheSessionInWhichItBegan(t *testing.T) {
+	t.Parallel()
+	tasks := &taskServer{dir: t.TempDir()}
+	var session atomic.Int32
+	s, _ := raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, r := peek(r)
+		now := fmt.Sprintf("session-%d", session.Load())
+		switch {
+		case strings.Contains(body, `"method":"initialize"`):
+			w.Header().Set("Mcp-Session-Id", now)
+		case strings.Contains(body, `"method":"tasks/`) && r.Header.Get("Mcp-Session-Id") != now:
+			http.NotFound(w, r)
+			return
+		}
+		tasks.ServeHTTP(w, r)
+	}))
+	c := newClient(t, nil)
+	recorded := make(chan state.RemoteTask, 1)
+	task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+	session.Add(1)
+	asked := tasks.asked("tasks/get")
+	eventually(t, "a question in a new session", func() bool { return tasks.asked("tasks/get") > asked && tasks.asked("initialize") == 2 })
+	tasks.set(task.ID, done)
+	r, err := wait(t, over)
+	structured(t, r, err)
+	if n := tasks.asked("tools/call"); n != 1 {
+		t.Errorf("the tool was called %d times", n)
+	}
+}
+
+func TestATaskIsWaitedForAlthoughItsServerWasForgotten(t *testing.T) {
+	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+		c := newClient(t, nil)
+		recorded := make(chan state.RemoteTask, 1)
+		task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+		c.Forget(s.ID)
+		asked := tasks.asked("tasks/get")
+		eventually(t, "a question about the task", func() bool { return tasks.asked("tasks/get") > asked })
+		tasks.set(task.ID, done)
+		r, err := wait(t, over)
+		structured(t, r, err)
+		if n := tasks.asked("tools/list"); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+func TestWhatATaskSaysOfItselfIsTold(t *testing.T) {
+	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+		c := newClient(t, nil)
+		recorded := make(chan state.RemoteTask, 1)
+		told := make(chan string, 10)
+		telling := long(recorded)
+		telling.Progress = func(_, _ float64, message string) { told <- message }
+		task, over := begin(t, t.Context(), c, s, telling, recorded)
+		eventually(t, "a first look", func() bool { return tasks.asked("tasks/get") > 0 })
+		tasks.set(task.ID, `{"status":"working","statusMessage":"half\u001b[31m way"}`)
+		select {
+		case message := <-told:
+			if message != "half[31m way" {
+				t.Errorf("told %q", message)
+			}
+		case <-time.After(within):
+			t.Error("nothing was told")
+		}
+		tasks.set(task.ID, done)
+		r, err := wait(t, over)
+		structured(t, r, err)
+	})
+}
+
+func TestATaskThatWasNotOfferedIsNoResult(t *testing.T) {
+	t.Parallel()
+	for _, modern := range []bool{true, false} {
+		result := `{"task":{"taskId":"t","status":"working"}}`
+		if modern {
+			result = `{"resultType":"task","taskId":"t","status":"working"}`
+		}
+		s, _ := raw(t, &scripted{modern: modern, call: func(w http.ResponseWriter, _ *http.Request, id string) { answer(w, id, result) }})
+		_, err := newClient(t, nil).Call(t.Context(), s, call("echo", nil))
+		if e := callError(t, err); e.Code != router.OutputInvalid || e.Execution != state.Unknown {
+			t.Errorf("modern %v: %v %s", modern, e, e.Execution)
+		}
+	}
+}
