@@ -23,9 +23,9 @@
 //     [ReplayPick]).
 //  3. Attempt. The arguments are mapped and checked, the intent is made durable
 //     where the effect asks for it, the request leaves, the outcome is recorded.
-//  4. After a failure the table in table.go says what follows, from the code,
-//     from whether the attempt executed, and from the effect: another server,
-//     the same one later, one that shares the ledger, a person, or nobody.
+//  4. After a failure the table in table.go ([RetryTable]) says what follows, from
+//     the code, from whether the attempt executed, and from the effect: another
+//     server, the same one later, one that shares the ledger, a person, or nobody.
 //
 // # Invariants
 //

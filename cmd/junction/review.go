@@ -13,7 +13,7 @@ import (
 )
 
 type reviewCmd struct {
-	Server string        `arg:"" help:"The server's name in the servers file, or the id or service in Consul."`
+	Server string        `arg:"" help:"The server's name in the servers file, or in Consul its id, or the service: the first instance then."`
 	File   string        `arg:"" optional:"" help:"Workflow file whose servers file is meant, or the directory of one."`
 	Idle   time.Duration `placeholder:"D" help:"Idle clock that your calls set, as timeout.idle in a workflow. Default: the router's."`
 	Max    time.Duration `placeholder:"D" help:"Maximum clock that your calls set, as timeout.max. Default: the router's."`

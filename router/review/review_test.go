@@ -183,6 +183,18 @@ func TestAServerThatTellsItsToolsApartIsBelieved(t *testing.T) {
 	}
 }
 
+func TestAToolThatVerifiesNeedsNoOffer(t *testing.T) {
+	t.Parallel()
+	rv := review.New(shop(func(in *router.Inspection, m *router.Terms) {
+		does(m, state.Unsafe, "")
+		in.Server.Approval, m.Offer.Verify = router.Pinned, &router.Verify{Tool: "find"}
+		in.Terms = append(in.Terms, router.Terms{Name: "find", Tool: m.Tool, Effect: state.Unsafe, From: router.Unsaid})
+	}), review.Settings{Client: bounds(t)})
+	if len(rv.Findings) != 0 || rv.Tools[0].Boundary != "one attempt; find says whether it took effect" {
+		t.Errorf("%+v of %+v", rv.Findings, rv.Tools[0])
+	}
+}
+
 func TestRisksComeBeforeNotes(t *testing.T) {
 	t.Parallel()
 	rv := review.New(shop(func(_ *router.Inspection, m *router.Terms) {

@@ -138,7 +138,8 @@ func toolsWithoutOffer(l *look, _ *Tool) *Finding {
 	var first *Tool
 	for i := range l.rv.Tools {
 		t := &l.rv.Tools[i]
-		if t.offered() {
+		verifies := func(other Tool) bool { return other.Verify == t.Name }
+		if t.offered() || slices.ContainsFunc(l.rv.Tools, verifies) {
 			continue
 		}
 		names = append(names, t.Name)
