@@ -24,6 +24,7 @@ type Progress struct {
 	started time.Time
 	step    int
 	running map[string]string // task → what it does
+	ended   map[string]bool   // tasks of this superstep: what is told of them later says nothing new
 	order   []string
 	done    int
 	planned int
@@ -44,7 +45,7 @@ const (
 // width tells how many columns the terminal behind w has at the moment; nil
 // means that w is none.
 func NewProgress(w io.Writer, width func() int) *Progress {
-	p := &Progress{w: w, width: width, started: time.Now(), running: map[string]string{}, stop: make(chan struct{})}
+	p := &Progress{w: w, width: width, started: time.Now(), running: map[string]string{}, ended: map[string]bool{}, stop: make(chan struct{})}
 	p.ticking.Add(1)
 	go p.tick()
 	return p
@@ -93,11 +94,15 @@ func (p *Progress) Event(e graph.Event) {
 	case graph.EventStep:
 		p.introduce(e.Thread)
 		p.step, p.done, p.planned = e.Step, 0, e.Tasks
+		clear(p.running)
+		clear(p.ended)
+		p.order = p.order[:0]
 		p.say("superstep %d: %s", e.Step, planned(e))
 	case graph.EventTask:
 		p.begin(e.Task, e.Node)
 	case graph.EventTaskDone:
 		delete(p.running, e.Task)
+		p.ended[e.Task] = true
 		p.done++
 		if e.Err != nil && !cutShort(e.Err) {
 			p.say("  %s failed: %s", label(e), line(e.Err.Error()))
@@ -133,6 +138,9 @@ func (p *Progress) introduce(thread string) {
 }
 
 func (p *Progress) begin(task, what string) {
+	if p.ended[task] {
+		return
+	}
 	if _, known := p.running[task]; !known {
 		p.order = append(p.order, task)
 	}
@@ -168,6 +176,13 @@ func (p *Progress) OnProgress(h router.HopInfo, a router.AttemptInfo, told route
 		text = fmt.Sprintf("%.0f%% %s", 100*told.Progress/told.Total, text)
 	}
 	p.begin(h.Task, fmt.Sprintf("%s at %s %s", h.Node, Clean(a.Server), text))
+}
+
+// OnGap says that this output is too slow to show everything.
+func (p *Progress) OnGap(lost int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.say("  %d events of calls are not shown, since this output is slow; all of them are recorded", lost)
 }
 
 // cutShort reports whether a task ended because something else did.

@@ -135,6 +135,22 @@ func TestProgressPrintsPlainLinesWhereNoTerminalIs(t *testing.T) {
 	}
 }
 
+func TestWhatIsToldOfATaskAfterItsEndDoesNotBringItBack(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, func() int { return 80 })
+	defer p.Close()
+	p.Event(graph.Event{Kind: graph.EventStep, Thread: "t", Step: 1, Nodes: []string{"review"}, Tasks: 1})
+	p.Event(graph.Event{Kind: graph.EventTask, Task: "x", Node: "review"})
+	p.Event(graph.Event{Kind: graph.EventTaskDone, Task: "x", Node: "review"})
+	p.OnProgress(router.HopInfo{Task: "x", Node: "review"}, router.AttemptInfo{Server: "a"}, router.Progress{Progress: 1})
+	p.OnGap(3)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.running) > 0 || !strings.Contains(out.String(), "3 events of calls are not shown") {
+		t.Errorf("running %v, printed %q", p.running, out.String())
+	}
+}
+
 func TestTheLiveLineStaysOnOneRowOfTheTerminal(t *testing.T) {
 	for _, c := range []struct {
 		name, in string

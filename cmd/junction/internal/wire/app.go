@@ -35,7 +35,7 @@ type Settings struct {
 	Shared     bool            // only a store that workers can share will do: ErrNoQueue, and nothing is made
 	Detach     bool            // the thread is left to workers: no server is looked for
 	NeedConfig bool            // without a servers file: *static.NotFoundError instead of no servers
-	Observer   router.Observer // watches hops; nil: nobody does
+	Observer   router.Observer // watches hops, and may be slow; nil: nobody does
 	Log        *slog.Logger
 }
 
@@ -50,6 +50,7 @@ type App struct {
 	servers   router.Discovery  // all that the router knows
 	consul    *consul.Discovery // of them; nil: none is asked
 	config    *static.Config    // nil without a servers file
+	watch     *router.Relay     // nil: nobody watches
 	ownsStore bool
 }
 
@@ -144,13 +145,14 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
 	}
-	speaks := &mcp.Options{Logger: s.Log}
-	if watching, ok := s.Observer.(router.ServerObserver); ok {
-		speaks.OnDrift = watching.OnDrift
+	speaks, routes := &mcp.Options{Logger: s.Log}, &router.Options{}
+	if s.Observer != nil {
+		app.watch = router.NewRelay(s.Observer)
+		speaks.OnDrift, routes.Observer = app.watch.OnDrift, app.watch
 	}
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
-	app.Router = router.New(app.servers, app.client, &router.Options{Observer: s.Observer})
+	app.Router = router.New(app.servers, app.client, routes)
 	return app, nil
 }
 
@@ -160,6 +162,9 @@ func (a *App) Close() error {
 	defer cancel()
 	a.Router.Close() // so that no handshake begins while connections end
 	err := a.client.Close(ctx)
+	if a.watch != nil {
+		err = errors.Join(err, a.watch.Close(ctx))
+	}
 	if a.consul != nil {
 		a.consul.Close()
 	}
