@@ -89,8 +89,9 @@ soak: redis consul ## workers killed and restarted under load, for up to half an
 	$(GO) test -tags soak -run Soak -timeout 30m ./cmd/junction/...
 
 .PHONY: conformance
-conformance: build examples/conformance/node_modules/.installed ## the protocol's two conformance suites, through the junction program
+conformance: build examples/conformance/node_modules/.installed ## the protocol's conformance suites through the junction program, and another implementation's server
 	$(GO) run ./examples/conformance -junction $(BIN)/junction $(if $(RUN),-run '$(RUN)')
+	cd examples/conformance/gosdk && GOFLAGS= GOWORK=off $(GO) test $(RACE) ./...
 
 # The suites need Node 22 or later; where it is older one comes along.
 examples/conformance/node_modules/.installed: examples/conformance/package-lock.json
