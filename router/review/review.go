@@ -56,7 +56,8 @@ type Tool struct {
 	Missing       bool         `json:"missing,omitempty"` // offered, and the server has none of that name
 	Held          string       `json:"held,omitempty"`    // why it is not called: it is not as approved
 	Effect        state.Effect `json:"effect"`
-	From          string       `json:"from"` // who said the effect
+	From          string       `json:"from"`  // who said the effect
+	Hints         []string     `json:"hints"` // what the server says of it: reads, writes, idempotent
 	Key           string       `json:"key,omitempty"`
 	Ledger        string       `json:"ledger,omitempty"`
 	KeepsMS       int64        `json:"keeps_ms,omitempty"`
@@ -139,10 +140,26 @@ func tool(in *router.Inspection, m *router.Terms, table []router.RetryRow, inFil
 	if v := m.Offer.Verify; v != nil {
 		t.Verify = v.Tool
 	}
+	t.Hints = hints(&t)
 	for _, row := range table {
 		t.Retry = append(t.Retry, Next{row.Code, row.Execution, row.Next(m.Effect)})
 	}
 	return t
+}
+
+// hints are the server's own words on a tool's effect, whether they count or not.
+func hints(t *Tool) []string {
+	said := []string{} // none is a list, too
+	if t.reads() {
+		said = append(said, "reads")
+	}
+	if t.writes() {
+		said = append(said, "writes")
+	}
+	if m := t.terms.Tool; m != nil && m.Idempotent != nil && *m.Idempotent {
+		said = append(said, "idempotent")
+	}
+	return said
 }
 
 // from says who said a tool's effect.

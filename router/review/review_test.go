@@ -181,6 +181,9 @@ func TestAServerThatTellsItsToolsApartIsBelieved(t *testing.T) {
 	if len(rv.Findings) != 1 || rv.Findings[0].Rule != "safe-but-writes" || rv.Findings[0].Level != review.Risk {
 		t.Errorf("%+v, want a risk", rv.Findings)
 	}
+	if a, b := rv.Tools[0].Hints, rv.Tools[1].Hints; !slices.Equal(a, []string{"writes"}) || !slices.Equal(b, []string{"reads"}) {
+		t.Errorf("hints %v and %v", a, b)
+	}
 }
 
 func TestAToolThatVerifiesNeedsNoOffer(t *testing.T) {

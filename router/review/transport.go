@@ -11,7 +11,7 @@ import (
 // Transport is how the server is spoken to.
 type Transport struct {
 	Kind    Kind   `json:"kind"`
-	Era     string `json:"era"`     // "2026-07-28 and later", "up to 2025-11-25", "unknown"
+	Era     string `json:"era"`     // "2026-07-28 and later", "up to 2025-11-25", or that it is unknown
 	Session string `json:"session"` // what one is, and what ends it
 	Cancel  Signal `json:"cancel"`
 	Secure  bool   `json:"secure"` // nobody on the way can read or change it
@@ -23,7 +23,7 @@ type Transport struct {
 
 func transport(in *router.Inspection) Transport {
 	k := KindOf(in.Server, in.Description)
-	t := Transport{Kind: k, Era: "unknown", Cancel: k.Cancel(), Secure: k == Stdio || strings.HasPrefix(strings.ToLower(in.Server.Dial.URL), "https://")}
+	t := Transport{Kind: k, Era: "unknown, taken for the later one", Cancel: k.Cancel(), Secure: k == Stdio || strings.HasPrefix(strings.ToLower(in.Server.Dial.URL), "https://")}
 	t.Credentials = []string{} // none is a list, too
 	for i := range in.Server.Dial.Auth {
 		t.Credentials = append(t.Credentials, in.Server.Dial.Auth[i].Scheme)

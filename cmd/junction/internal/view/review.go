@@ -137,11 +137,11 @@ func (p *reviewPrinter) tools(tools []review.Tool) {
 	var rows [][]string
 	for _, t := range tools {
 		rows = append(rows, []string{
-			cmp.Or(Clean(t.Capability), "–"), Clean(t.Name), string(t.Effect), t.From, cmp.Or(Clean(t.Key), "–"), cmp.Or(Clean(t.Verify), "–"),
+			cmp.Or(Clean(t.Capability), "–"), Clean(t.Name), string(t.Effect), t.From, cmp.Or(strings.Join(t.Hints, ", "), "–"), cmp.Or(Clean(t.Key), "–"), cmp.Or(Clean(t.Verify), "–"),
 			schemas(t), Clean(t.Boundary),
 		})
 	}
-	p.table([]string{"capability", "tool", "effect", "says", "key", "verify", "schemas", "happens once within"}, rows)
+	p.table([]string{"capability", "tool", "effect", "says", "its hints", "key", "verify", "schemas", "happens once within"}, rows)
 }
 
 func schemas(t review.Tool) string {

@@ -43,6 +43,8 @@ func till() *review.Review {
 			Saturation: 30 * time.Second, Backoff: 250 * time.Millisecond, BackoffCap: 8 * time.Second,
 		},
 	}
+	reads := true
+	in.Terms[0].Tool.ReadOnly = &reads
 	rv := review.New(in, review.Settings{Client: mcp.Policy{
 		ConnectTimeout: time.Minute, AnswerBytes: 16 << 20, ListPages: 1000, Told: 100 * time.Millisecond, Outgoing: 16, Connections: 100,
 		Farewell: 5 * time.Second, Rejection: 64 << 10, StderrLines: 20, Backoff: mcp.Backoff{Base: 250 * time.Millisecond, Cap: 8 * time.Second},
