@@ -246,3 +246,21 @@ func TestAPanicOfTheListenerIsAnErrorOfItsCall(t *testing.T) {
 		t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
 	}
 }
+
+func TestMoreThanOneAnswerOnAStreamIsCountedAndLeavesNothingBehind(t *testing.T) {
+	s, _ := raw(t, &scripted{modern: true, call: func(w http.ResponseWriter, _ *http.Request, id string) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 8 {
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", id, fine)
+		}
+	}})
+	c := newClient(t, nil)
+	for range 10 { // a goroutine that was left behind would be found when all tests have ended
+		if r, err := c.Call(t.Context(), s, call("echo", nil)); err != nil || r.Text != "fine" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if got := c.Strays(s.ID); got[mcp.DuplicateAnswer] == 0 || len(got) != 1 {
+		t.Errorf("counted %v", got)
+	}
+}
