@@ -31,6 +31,6 @@ type Candidate struct {
 // Rejection is an ineligible server and why.
 type Rejection struct {
 	Server string `json:"server"`
-	Reason string `json:"reason"` // a short word: "capability", "need", "tool_missing", "contract", "tried", "saturated", "resting", "ejected", "unreachable", "session", "ledger"
+	Reason string `json:"reason"` // a short word: "capability", "need", "tool_missing", "held_back", "contract", "tried", "saturated", "resting", "ejected", "unreachable", "session", "ledger"
 	Detail string `json:"detail"` // for people
 }

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"junction/router"
 	"junction/router/static"
@@ -43,6 +45,31 @@ func (a *Approval) Add(server string, changes []static.Change, now []router.Tool
 	}
 }
 
+// longestShown is how many characters of a description are printed; what is left out
+// is said, and stands in the JSON document.
+const longestShown = 4000
+
+// visible shows every character of a text that is to be approved: those that a person
+// does not see, and a model reads, as \u{…}.
+func visible(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		if n++; n > longestShown {
+			continue
+		}
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, `\u{%x}`, r)
+	}
+	if n > longestShown {
+		fmt.Fprintf(&b, "… and %d more characters: --json prints all", n-longestShown)
+	}
+	return b.String()
+}
+
 // Approvals prints what would be approved, with the descriptions as a model would
 // read them: they are what an approval is about.
 func Approvals(w io.Writer, a Approval, s Style) error {
@@ -62,7 +89,7 @@ func Approvals(w io.Writer, a Approval, s Style) error {
 		default:
 			p.f("  %s %s  changed: %s\n", s.paint(warn, "~"), line(c.Tool), strings.Join(c.Parts, ", "))
 		}
-		if text := strings.TrimSpace(Clean(c.Description)); text != "" {
+		if text := visible(strings.TrimSpace(c.Description)); text != "" {
 			p.f("      %s\n", strings.ReplaceAll(text, "\n", "\n      "))
 		}
 	}
