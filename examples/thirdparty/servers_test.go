@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"junction/router"
+	"junction/router/mcp"
 	"junction/state"
 )
 
@@ -132,8 +133,8 @@ func TestTheMaximumEndsWhatProgressKeepsAlive(t *testing.T) {
 	})
 }
 
-// These servers do not stop for a cancel: the call ends at once all the same,
-// and the connection stays good.
+// These servers do not stop for a cancel: the call ends at once all the same, what
+// still comes is counted, and the connection stays good.
 func TestACancelledCallEndsAtOnceAndLeavesTheServerUsable(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *router.Server) {
 		c := client(t)
@@ -153,6 +154,18 @@ func TestACancelledCallEndsAtOnceAndLeavesTheServerUsable(t *testing.T) {
 		r, err := c.Call(t.Context(), s, router.ToolCall{Tool: "echo", Arguments: map[string]any{"message": "still here"}, Max: time.Minute})
 		if err != nil || r.Text != "Echo: still here" {
 			t.Errorf("after the cancel: %+v, %v", r, err)
+		}
+		if s.Dial.Command == "" {
+			return // over HTTP its reports go nowhere
+		}
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.After(15 * time.Second); c.Strays(s.ID)[mcp.LateProgress] < 3; {
+			select {
+			case <-tick.C:
+			case <-end:
+				t.Fatalf("late messages are not counted: %v", c.Strays(s.ID))
+			}
 		}
 	})
 }
