@@ -118,14 +118,14 @@ func (c *contact) heldNews(k *known) []string {
 			delete(c.reported, t.Name)
 			continue
 		}
-		print := t.Print()
-		if was, reported := c.reported[t.Name]; reported && was == print {
+		now := t.Print()
+		if was, reported := c.reported[t.Name]; reported && was == now {
 			continue
 		}
 		if c.reported == nil {
 			c.reported = map[string]ToolPrint{}
 		}
-		c.reported[t.Name] = print
+		c.reported[t.Name] = now
 		news = append(news, t.Name)
 	}
 	return news

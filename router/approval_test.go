@@ -177,7 +177,7 @@ func TestOnHeldBackIsToldOncePerChange(t *testing.T) {
 			now.Description = description
 			mu.Unlock()
 			for range 3 {
-				time.Sleep(2 * time.Second) // of the bubble: it is asked anew
+				<-time.After(2 * time.Second) // of the bubble: it is asked anew
 				r.Servers(t.Context())
 				synctest.Wait()
 			}

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	crand "crypto/rand"
+	"encoding/binary"
 	"hash/fnv"
 	"math/rand/v2"
 	"time"
@@ -22,7 +24,9 @@ func (b Backoff) withDefaults() Backoff {
 	b.Base = orDefault(b.Base, 250*time.Millisecond)
 	b.Cap = orDefault(b.Cap, 8*time.Second)
 	for b.Seed == 0 {
-		b.Seed = rand.Uint64()
+		var seed [8]byte
+		crand.Read(seed[:]) //nolint:errcheck // it cannot fail
+		b.Seed = binary.LittleEndian.Uint64(seed[:])
 	}
 	return b
 }

@@ -93,8 +93,8 @@ func TestTheLockIsTheSameForTheSameApprovals(t *testing.T) {
 	if strings.Index(first, `"a"`) > strings.Index(first, `"b"`) || strings.Count(first, "\n") < 10 || !strings.HasSuffix(first, "}\n") {
 		t.Errorf("it is not sorted, or not in lines:\n%s", first)
 	}
-	var any map[string]any
-	if err := json.Unmarshal([]byte(first), &any); err != nil {
+	var whole map[string]any
+	if err := json.Unmarshal([]byte(first), &whole); err != nil {
 		t.Error(err)
 	}
 }

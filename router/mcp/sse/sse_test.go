@@ -67,7 +67,7 @@ func serve(t *testing.T, o *sse.Options, h func(w http.ResponseWriter, flush fun
 			h(w, w.(http.Flusher).Flush)
 		}), o).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", nil))
 		parts, header, status = w.end(), w.header, w.status
-		time.Sleep(time.Hour) // of the bubble: nothing comes after the end
+		<-time.After(time.Hour) // of the bubble: nothing comes after the end
 		if w.broken {
 			t.Error("something was written after the handler had returned")
 		}
@@ -82,13 +82,13 @@ func TestAnEventStreamSaysThatItIsOneAndStaysAlive(t *testing.T) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.WriteHeader(http.StatusOK)
 		flush()
-		time.Sleep(31 * time.Second)
+		<-time.After(31 * time.Second)
 		io.WriteString(w, "data: one\n\n")
 		flush()
-		time.Sleep(14 * time.Second)
+		<-time.After(14 * time.Second)
 		io.WriteString(w, "data: two\r\n\r\n")
 		flush()
-		time.Sleep(16 * time.Second)
+		<-time.After(16 * time.Second)
 	})
 	want := []string{"0s ", "15s :\n\n", "30s :\n\n", "31s data: one\n\n", "45s data: two\r\n\r\n", "1m0s :\n\n"}
 	if diff := cmp.Diff(want, parts); diff != "" {
@@ -106,10 +106,10 @@ func TestNoCommentFallsIntoAnEvent(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 			io.WriteString(w, half)
 			flush()
-			time.Sleep(10*time.Second + time.Millisecond)
+			<-time.After(10*time.Second + time.Millisecond)
 			io.WriteString(w, "e\n\n")
 			flush()
-			time.Sleep(1500 * time.Millisecond)
+			<-time.After(1500 * time.Millisecond)
 		})
 		text := strings.Join(parts, "|")
 		if strings.Count(text, ":\n\n") != 1 || !strings.HasSuffix(text, "s :\n\n") || len(parts) != 3 {
@@ -124,7 +124,7 @@ func TestOtherAnswersAreLeftAlone(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusAccepted)
 		flush()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		io.WriteString(w, "{}")
 		flush()
 	})
