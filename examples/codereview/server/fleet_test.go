@@ -109,6 +109,16 @@ func TestServersRegisterWhatTheyOffer(t *testing.T) {
 			},
 			status: "passing",
 		}, {
+			name: "the inventory", service: "inventory",
+			args: []string{"--reviewer", "inventory", "--dir", t.TempDir(), "--ledger", "stock.db", "--ledger-name", "stock"},
+			tags: []string{"mcp", "reservation", "inventory"},
+			meta: map[string]string{
+				"mcp-path": "/mcp", "mcp-capabilities": "reservation,inventory", "mcp-tool-inventory": "get_inventory", "mcp-effect-inventory": "safe",
+				"mcp-tool-reservation": "reserve_inventory", "mcp-effect-reservation": "conditional", "mcp-key-reservation": "idempotencyKey",
+				"mcp-ledger-reservation": "stock", "mcp-keeps-reservation": "24h", "mcp-max-concurrent": "64", "version": "0.1.0",
+			},
+			status: "passing",
+		}, {
 			name: "one that is ill, by another name", service: "sick",
 			args: []string{"--reviewer", "report", "--service", "sick", "--fail-health"},
 			tags: []string{"mcp", "report"},

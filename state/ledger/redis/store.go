@@ -103,7 +103,7 @@ func (s *Store) own(ctx context.Context, script *goredis.Script, key string, arg
 	said, err := script.Run(ctx, s.client, []string{s.keyOf(key)}, args...).Text()
 	switch {
 	case err != nil:
-		return fmt.Errorf("redis: %w", err)
+		return shownError{err}
 	case said == "lost":
 		return ledger.ErrClaimLost
 	}
@@ -114,7 +114,7 @@ func (s *Store) own(ctx context.Context, script *goredis.Script, key string, arg
 func (s *Store) entry(ctx context.Context, script *goredis.Script, key string, args ...any) (e ledger.Entry, mine bool, err error) {
 	reply, err := script.Run(ctx, s.client, []string{s.keyOf(key)}, args...).Slice()
 	if err != nil {
-		return e, false, fmt.Errorf("redis: %w", err)
+		return e, false, shownError{err}
 	}
 	if e, mine, err = read(reply); err != nil {
 		return ledger.Entry{}, false, fmt.Errorf("what Redis keeps under %s: %w", s.keyOf(key), err)
