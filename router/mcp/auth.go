@@ -190,6 +190,9 @@ func (w *wallet) fetch(k *card, old *badge, d demand, r *renewal) {
 	ctx, cancel := context.WithTimeout(w.base, renewWithin)
 	defer cancel()
 	asked := time.Now()
+	k.mu.Lock()
+	d.anew = k.spurned > 0
+	k.mu.Unlock()
 	got, e := k.issue.token(ctx, d)
 	k.mu.Lock()
 	defer k.mu.Unlock()

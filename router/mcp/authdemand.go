@@ -22,6 +22,7 @@ type demand struct {
 	metadata     string   // URL of the protected resource's metadata; "": unsaid
 	scope        string   // of a token, for this request; "": unsaid
 	insufficient bool     // the token was good, and its scope too small
+	anew         bool     // tokens of whoever issued the last one are refused
 }
 
 // challenge is one of WWW-Authenticate (RFC 9110, 11.6.1).

@@ -41,6 +41,7 @@ type grant struct {
 
 	from     *issuerData // nil: not looked up, or not to be believed any more
 	found    time.Time
+	said     string   // where the server says that its metadata is; "": in the well-known places
 	resource string   // that tokens are for
 	scopes   []string // asked for so far
 }
@@ -55,7 +56,10 @@ func (g *grant) token(ctx context.Context, d demand) (issued, *router.CallError)
 	if g.books.site == nil {
 		return issued{}, notSent(router.AuthMismatch, "the url cannot be read", nil)
 	}
-	if g.from == nil || time.Since(g.found) > rediscover {
+	if d.metadata != "" {
+		g.said = d.metadata
+	}
+	if g.from == nil || d.anew || time.Since(g.found) > rediscover {
 		if err := g.discover(ctx, d); err != nil {
 			g.from = nil
 			return issued{}, g.failure(ctx, err)
@@ -92,8 +96,8 @@ func (g *grant) discover(ctx context.Context, d demand) error {
 	plain := url.URL{Scheme: site.Scheme, Host: site.Host, Path: site.Path, RawPath: site.RawPath}
 	g.resource = plain.String()
 	name := g.client.Issuer
-	if name == "" || d.metadata != "" {
-		about, err := g.books.resource(ctx, d.metadata)
+	if name == "" || g.said != "" {
+		about, err := g.books.resource(ctx, g.said)
 		switch {
 		case err == nil:
 			g.resource = about.Resource

@@ -257,8 +257,11 @@ func rewound(req *http.Request) *http.Request {
 	return again
 }
 
-// discard ends an answer so that its connection can be used again.
+// discard ends an answer. The connection of a refusal can be used again; anything
+// else may be a stream without an end.
 func discard(resp *http.Response) {
-	io.CopyN(io.Discard, resp.Body, maxRejection) //nolint:errcheck // what is left is cut
-	resp.Body.Close()                             //nolint:errcheck // only read from
+	if resp.StatusCode >= 300 {
+		io.CopyN(io.Discard, resp.Body, maxRejection) //nolint:errcheck // what is left is cut
+	}
+	resp.Body.Close() //nolint:errcheck // only read from
 }

@@ -11,14 +11,31 @@
 //     connection is opened in the background while callers wait with their own
 //     contexts, and a child that does not read its input delays only the calls
 //     made to it, each no longer than its own clocks allow.
-//   - A request is sent at most once. Only a request that the server refused
-//     because its session was gone, and so did not begin, is sent again, once.
+//   - A request is sent at most once. Only one that the server refused before it
+//     began is sent again: once because its session was gone, and once with each
+//     other credential that the server may take.
 //   - Every failure is one [*router.CallError] whose Execution says what is
 //     known: not executed when the request provably never reached the tool,
 //     else unknown.
 //   - Nothing is sent for a request after its cancel, and an answer that comes
 //     later is dropped.
-//   - No credential appears in an error, a log line or a session handle.
+//   - No credential appears in an error, a log line or a session handle. Each is
+//     sent to the origin it was configured for, and to no other.
+//
+// # Whom a server knows us as
+//
+// What is under [router.Dial.Auth] is shown where it is asked for. A 401 names the
+// schemes that the server takes (WWW-Authenticate, X-MCP-Auth-Schemes, the metadata
+// of RFC 9728); the first credential of such a scheme goes with the same request
+// once more, and with each one from there on. Where none fits, the handshake fails,
+// before any call: MCP_AUTH_MISMATCH, or MCP_AUTH_REQUIRED where none is held.
+//
+// Tokens of oauth are renewed beside the calls after 0.7 of their life or 300 s, and
+// waited for in their last 30 s; a token or a file's content that is refused sooner
+// is renewed once, by one of the calls for all. Where a session's credential is
+// refused and another one fits, another session is opened. A session of the earlier
+// era that says how long it lives (X-MCP-Session-TTL, session_ttl) is replaced in
+// its last 30 s. All times are reckoned on our own monotonic clock.
 //
 // # What a server says it can do
 //
