@@ -32,6 +32,18 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1) // it was to be killed before
 	}
+	if text := os.Getenv(workerOrder); text != "" {
+		var w worker
+		err := json.Unmarshal([]byte(text), &w)
+		if err == nil {
+			err = w.work(context.Background(), os.Stdin, os.Stdout)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(redistest.Wrap(m))
 }
 
