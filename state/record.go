@@ -54,7 +54,7 @@ type Record struct {
 
 	Capability string          `json:"capability,omitempty"`
 	Server     string          `json:"server,omitempty"`
-	Service    string          `json:"service,omitempty"` // name that instances of the server share, where it is not Server
+	Service    string          `json:"service,omitempty"`  // name that instances of the server share, where it is not Server
 	Endpoint   string          `json:"endpoint,omitempty"` // without credentials
 	Tool       string          `json:"tool,omitempty"`
 	Session    string          `json:"session,omitempty"` // handle of the session it was part of (Session.ID)
