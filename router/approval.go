@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"junction/state/value"
 )
@@ -87,19 +88,20 @@ func (s *Server) Held(tool string, now ToolPrint) string {
 	return ""
 }
 
-// heldTools are the tools of a description that are held back, and why.
-func heldTools(s *Server, d *Description) map[string]string {
+// heldTools are the tools of a description that are held back: why, and what they were
+// then.
+func heldTools(s *Server, d *Description) (why map[string]string, prints map[string]ToolPrint) {
 	if s.Approval == "" {
-		return nil
+		return nil, nil
 	}
-	held := map[string]string{}
+	why, prints = map[string]string{}, map[string]ToolPrint{}
 	for i := range d.Tools {
-		t := &d.Tools[i]
-		if why := s.Held(t.Name, t.Print()); why != "" {
-			held[t.Name] = why
+		name, now := d.Tools[i].Name, d.Tools[i].Print()
+		if reason := s.Held(name, now); reason != "" {
+			why[name], prints[name] = reason, now
 		}
 	}
-	return held
+	return why, prints
 }
 
 // heldTool says of a rejection which tool it is about.
@@ -108,25 +110,20 @@ func heldTool(tool, why string) string { return "tool " + some([]string{tool}) +
 // heldNews returns the tools, by name, that c has not reported as held back the way
 // they are now. The lock of its roster is held.
 func (c *contact) heldNews(k *known) []string {
-	if k.err != nil {
+	if k.err != nil || c.reported == k {
 		return nil
 	}
-	var news []string
-	for i := range k.description.Tools {
-		t := &k.description.Tools[i]
-		if k.held[t.Name] == "" {
-			delete(c.reported, t.Name)
-			continue
-		}
-		now := t.Print()
-		if was, reported := c.reported[t.Name]; reported && was == now {
-			continue
-		}
-		if c.reported == nil {
-			c.reported = map[string]ToolPrint{}
-		}
-		c.reported[t.Name] = now
-		news = append(news, t.Name)
+	var was map[string]ToolPrint
+	if c.reported != nil {
+		was = c.reported.heldAs
 	}
+	c.reported = k
+	var news []string
+	for tool, now := range k.heldAs {
+		if before, reported := was[tool]; !reported || before != now {
+			news = append(news, tool)
+		}
+	}
+	slices.Sort(news)
 	return news
 }

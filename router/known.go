@@ -16,8 +16,9 @@ type known struct {
 	err         error
 	trusted     bool // the server's own effect hints counted
 	tools       map[string]*Tool
-	held        map[string]string // tools that must not be called, and why
-	offers      []Offer           // the operator's and the registry's, then those the server declares itself
+	held        map[string]string    // tools that must not be called, and why
+	heldAs      map[string]ToolPrint // what they were then
+	offers      []Offer              // the operator's and the registry's, then those the server declares itself
 }
 
 func newKnown(s *Server, d *Description, err error, trusted bool) *known {
@@ -29,7 +30,7 @@ func newKnown(s *Server, d *Description, err error, trusted bool) *known {
 	for i := range d.Tools {
 		k.tools[d.Tools[i].Name] = &d.Tools[i]
 	}
-	k.held = heldTools(s, d)
+	k.held, k.heldAs = heldTools(s, d)
 	declared := declaredOffers(d, trusted)
 	k.offers = k.bind(s.Offers, declared)
 	bound := k.offers

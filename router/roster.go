@@ -41,7 +41,7 @@ type contact struct {
 	doubts bool      // last was wrong: wait for what the handshake under way brings
 	began  time.Time // of the handshake under way; zero: none
 
-	reported map[string]ToolPrint // tools that were reported as held back, as they were then
+	reported *known // the last one whose tools that are held back were reported
 }
 
 // rosterFresh is how long an answer is believed before the caller is asked

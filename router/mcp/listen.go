@@ -72,10 +72,11 @@ func (c *conn) listen(first chan struct{}) {
 		began := time.Now()
 		heard, e := c.hear(filter, first)
 		first = nil
-		if c.life.Err() != nil || !resumable(e) {
-			if c.life.Err() == nil {
-				c.log.Debug("the server does not take a subscription", "error", e.Message)
-			}
+		if c.over() {
+			return
+		}
+		if !resumable(e) {
+			c.log.Debug("the server does not take a subscription", "error", e.Message)
 			return
 		}
 		if heard && time.Since(began) > c.backoff.Cap {
@@ -91,6 +92,18 @@ func (c *conn) listen(first chan struct{}) {
 			return
 		}
 		filter = plan.Filter
+	}
+}
+
+// over reports whether the connection has ended.
+func (c *conn) over() bool {
+	select {
+	case <-c.life.Done():
+		return true
+	case <-c.link.gone():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -151,6 +164,9 @@ func (c *conn) carryOut(p ReconnectPlan) bool {
 	case <-c.life.Done():
 		return false
 	case <-c.link.gone():
+		return false
+	}
+	if c.over() {
 		return false
 	}
 	if slices.Contains(p.Reread, string(protocol.MethodToolsList)) {
