@@ -11,10 +11,10 @@ import (
 // of it waits for ever to hand over a third.)
 type events struct {
 	io.ReadCloser
-	ex   *exchange
-	part []byte // of an event that is not whole yet
-	text bool   // the line that was begun holds something
-	over bool   // the answer has been passed on
+	ex    *exchange
+	watch watch
+	text  bool // the line that was begun holds something
+	over  bool // the answer has been passed on
 }
 
 func (e *events) Read(p []byte) (int, error) {
@@ -22,23 +22,10 @@ func (e *events) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := e.ReadCloser.Read(p)
-	for at := 0; at < n; {
-		end, whole := e.event(p[at:n])
-		event := p[at : at+end]
-		if len(e.part) > 0 || !whole {
-			e.part = append(e.part, event...) // the stream's own limit bounds it
-			event = e.part
-		}
-		at += end
-		if !whole {
-			break
-		}
-		if isAnswer(event) {
-			e.over = true
-			e.count(p[at:n])
-			return at, nil
-		}
-		e.part = e.part[:0]
+	if i := e.watch.answer(p[:n]); i >= 0 {
+		e.over = true
+		e.count(p[i:n])
+		return i, nil
 	}
 	return n, err
 }
@@ -68,7 +55,7 @@ func (e *events) count(rest []byte) {
 		n, _ := e.event(rest)
 		event := rest[:n]
 		rest = rest[n:]
-		if !isAnswer(event) {
+		if new(watch).answer(event) < 0 {
 			continue
 		}
 		var m struct {
@@ -82,26 +69,6 @@ func (e *events) count(rest []byte) {
 		}
 		e.ex.asked.tally.add(kind)
 	}
-}
-
-// isAnswer reports whether an event holds a message with an id and without a
-// method. Most are told without being parsed.
-func isAnswer(event []byte) bool {
-	if !bytes.Contains(event, []byte(`"id"`)) {
-		return false
-	}
-	d := data(event)
-	if !bytes.HasPrefix(d, []byte("{")) || !bytes.HasSuffix(d, []byte("}")) {
-		return false
-	}
-	if !bytes.Contains(d, []byte(`"method"`)) {
-		return true
-	}
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method json.RawMessage `json:"method"`
-	}
-	return json.Unmarshal(d, &m) == nil && m.ID != nil && m.Method == nil
 }
 
 // data returns the data of an event, its lines joined.
