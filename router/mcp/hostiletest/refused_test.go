@@ -1,0 +1,73 @@
+package hostiletest_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"junction/router"
+	"junction/router/mcp/hostiletest"
+	"junction/state"
+	"junction/state/memory"
+)
+
+var effects = []state.Effect{state.Safe, state.Conditional, state.Unsafe}
+
+func TestACallRefusedBeforeWorkIsAnsweredByAnotherServerWhateverItsEffect(t *testing.T) {
+	t.Parallel()
+	for _, w := range ways {
+		refusals := []hostiletest.Fault{hostiletest.AnotherEra}
+		if w.http {
+			refusals = append(refusals, hostiletest.TooMany, hostiletest.UnavailableLater, hostiletest.Unauthorized, hostiletest.Redirects)
+		}
+		for _, f := range refusals {
+			for _, e := range effects {
+				t.Run(string(f)+", "+w.name+", "+string(e), func(t *testing.T) {
+					t.Parallel()
+					afar := newElsewhere(t)
+					s := newShop(t, w, offer{effect: e}, &hostiletest.Server{ID: "first", Fault: f, Elsewhere: afar.url}, &hostiletest.Server{ID: "second"})
+					s.done(t, s.run(t), "second")
+					s.calls(t, "first", 1)
+					s.calls(t, "second", 1)
+					if afar.arrived.Load() != 0 {
+						t.Error("another host was asked")
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestACallWhoseConnectionIsRefusedIsAnsweredByAnotherServerWhateverItsEffect(t *testing.T) {
+	t.Parallel()
+	for _, modern := range []bool{true, false} {
+		for _, e := range effects {
+			t.Run(map[bool]string{true: "modern, ", false: "legacy, "}[modern]+string(e), func(t *testing.T) {
+				t.Parallel()
+				s := &shop{world: hostiletest.NewWorld(t), store: memory.New(nil), max: longMax}
+				leaving := httptest.NewServer(&hostiletest.Server{ID: "first", Modern: modern, World: s.world.URL})
+				leaving.Config.SetKeepAlivesEnabled(false) // a request on a kept connection may be lost, not refused
+				t.Cleanup(leaving.Close)
+				first := &router.Server{ID: "first", Name: "first", Source: "file", Dial: router.Dial{URL: leaving.URL + "/mcp"}}
+				second := (&hostiletest.Server{ID: "second", Modern: modern, World: s.world.URL}).HTTP(t)
+				s.open(t, known{offered(first, offer{effect: e}, true), offered(second, offer{effect: e}, false)})
+				leaving.Close() // it was described, and refuses from here on
+				s.done(t, s.run(t), "second")
+				s.calls(t, "first", 0)
+			})
+		}
+	}
+}
+
+func TestACallOfAServerThatCannotBeStartedIsAnsweredByAnotherWhateverItsEffect(t *testing.T) {
+	t.Parallel()
+	for _, e := range effects {
+		t.Run(string(e), func(t *testing.T) {
+			t.Parallel()
+			s := &shop{world: hostiletest.NewWorld(t), store: memory.New(nil), max: longMax}
+			first := &router.Server{ID: "first", Name: "first", Source: "file", Dial: router.Dial{Command: "no-such-command-anywhere"}}
+			second := (&hostiletest.Server{ID: "second", World: s.world.URL}).Stdio(t)
+			s.open(t, known{offered(first, offer{effect: e}, true), offered(second, offer{effect: e}, false)})
+			s.done(t, s.run(t), "second")
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package hostiletest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// World is where tools take effect. It outlives every server, and what it counts
+// is the truth that tests hold a client's records against. It is safe for
+// concurrent use.
+type World struct {
+	URL string // of its own server, on loopback
+
+	mu       sync.Mutex
+	calls    map[string]int // by server
+	effects  map[string]int // by server
+	verified map[string]int // questions of the tool "verify", by server
+	receipts map[string]int // by ledger and key
+	orders   map[string]int // receipts by order
+	count    int
+}
+
+// NewWorld returns a world that the test's end closes.
+func NewWorld(t testing.TB) *World {
+	t.Helper()
+	w := &World{calls: map[string]int{}, effects: map[string]int{}, verified: map[string]int{}, receipts: map[string]int{}, orders: map[string]int{}}
+	s := httptest.NewServer(w)
+	t.Cleanup(s.Close)
+	w.URL = s.URL
+	return w
+}
+
+// Calls returns how often the tool of a server was called.
+func (w *World) Calls(server string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls[server]
+}
+
+// Effects returns how often anything took effect, at any server.
+func (w *World) Effects() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count
+}
+
+// Verified returns how often a server was asked what took effect.
+func (w *World) Verified(server string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.verified[server]
+}
+
+// deed is the world's answer to a server.
+type deed struct {
+	Call    int `json:"call"`    // how often the server was called, this time included
+	Receipt int `json:"receipt"` // of the effect; of one that a ledger knows, the first's. 0: none
+}
+
+// ServeHTTP answers servers: /arrive, /work and /verify.
+func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	server, ledger, key, order := q.Get("server"), q.Get("ledger"), q.Get("key"), q.Get("order")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var d deed
+	switch r.URL.Path {
+	case "/arrive":
+		w.calls[server]++
+		d.Call = w.calls[server]
+	case "/work":
+		d.Receipt = w.work(server, ledger, key)
+		w.orders[order] = d.Receipt
+	case "/verify":
+		w.verified[server]++
+		d.Receipt = w.orders[order]
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(rw).Encode(d) //nolint:errcheck // a server that hears nothing says so
+}
+
+// work lets a call take effect, unless its ledger knows the key.
+func (w *World) work(server, ledger, key string) int {
+	at := ledger + "\n" + key
+	if key != "" && w.receipts[at] > 0 {
+		return w.receipts[at]
+	}
+	w.count++
+	w.effects[server]++
+	w.receipts[at] = w.count
+	return w.count
+}
+
+// tell asks the world at s.World.
+func (s *Server) tell(path string, m *message) (d deed, err error) {
+	ledger := s.Ledger
+	if ledger == "" {
+		ledger = "of " + s.ID
+	}
+	q := url.Values{"server": {s.ID}, "ledger": {ledger}, "key": {m.Params.Arguments.Key}, "order": {m.Params.Arguments.Order}}
+	resp, err := http.Post(s.World+path+"?"+q.Encode(), "", nil)
+	if err != nil {
+		return d, fmt.Errorf("the world cannot be told: %w", err)
+	}
+	defer resp.Body.Close()
+	return d, json.NewDecoder(resp.Body).Decode(&d)
+}
