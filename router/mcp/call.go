@@ -145,12 +145,13 @@ func (c *conn) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolRes
 	if e != nil {
 		return nil, nil, e
 	}
-	return c.answered(f, call, t, ex, resp.Result)
+	tasks := call.OnTask != nil && (c.modern || more != nil) // it may have become one
+	return c.answered(f, call, t, ex, resp.Result, tasks)
 }
 
 // answered reads what came: the result, a question, or a task.
-func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange, raw json.RawMessage) (r *router.ToolResult, task *state.RemoteTask, e *router.CallError) {
-	switch kind := c.kindOf(raw, call); kind {
+func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange, raw json.RawMessage, tasks bool) (r *router.ToolResult, task *state.RemoteTask, e *router.CallError) {
+	switch c.kindOf(raw, tasks) {
 	case resultTask:
 		task, e = readTask(raw, c.modern, time.Now())
 	case resultInput:

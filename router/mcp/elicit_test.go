@@ -292,3 +292,17 @@ func TestATaskOfTheEarlierEraAsksOverTheStreamOfItsResult(t *testing.T) {
 		}
 	})
 }
+
+func TestATaskThatWasAnsweredIsLookedAfterWhileItsResultIsHeldBack(t *testing.T) {
+	eachQuestioner(t, false, func(t *testing.T, s *router.Server) {
+		c := newClient(t, asking())
+		recorded := make(chan state.RemoteTask, 1)
+		ask := long(recorded)
+		ask.Tool, ask.Ask = "asks as a task and works", accepts(`{"z":"Rome"}`)
+		ask.Idle = 500 * time.Millisecond // it works for longer, and says so
+		r, err := c.Call(t.Context(), s, ask)
+		if err != nil || r.Text != `{"action":"accept","content":{"z":"Rome"}}` {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}

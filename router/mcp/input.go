@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,20 +21,20 @@ const (
 	resultTask     = "task"
 )
 
-// kindOf reads what kind of result an answer to tools/call is. What was not
-// offered, and what cannot be read here, is judged as a result.
-func (c *conn) kindOf(raw json.RawMessage, call *router.ToolCall) string {
+// kindOf reads what kind of result an answer to tools/call is; tasks: it may be a
+// task. What was not offered, and what cannot be read here, is judged as a result.
+func (c *conn) kindOf(raw json.RawMessage, tasks bool) string {
 	var r struct {
 		Type *string         `json:"resultType"`
 		Task json.RawMessage `json:"task"`
 	}
 	switch {
 	case !c.modern:
-		if call.OnTask != nil && bytes.Contains(raw, []byte(`"task"`)) && json.Unmarshal(raw, &r) == nil && len(r.Task) > 0 {
+		if tasks && json.Unmarshal(raw, &r) == nil && len(r.Task) > 0 {
 			return resultTask
 		}
 	case json.Unmarshal(raw, &r) != nil || r.Type == nil:
-	case *r.Type == resultTask && call.OnTask == nil:
+	case *r.Type == resultTask && !tasks:
 	default:
 		return *r.Type
 	}

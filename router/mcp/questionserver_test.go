@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"junction/router"
 )
@@ -26,6 +27,8 @@ type questioner struct {
 	asked   int                        // questions of its own
 	waiting map[string]chan []byte     // for the answers to them, by id
 	answers map[string]json.RawMessage // that came, by id
+	works   int                        // steps of its task after the answer
+	steps   int                        // done
 }
 
 const question = `{"mode":"form","message":"Where to?","requestedSchema":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}}`
@@ -85,6 +88,15 @@ func (s *questioner) answerLegacy(name string, send func(method, params string) 
 	case "asks":
 		return echoing(ask("elicitation/create", question))
 	case "asks of the task":
+		defer func() { // and works
+			for more := true; more; {
+				<-time.After(100 * time.Millisecond)
+				s.mu.Lock()
+				s.steps++
+				more = s.steps < s.works
+				s.mu.Unlock()
+			}
+		}()
 		return echoing(ask("elicitation/create", `{"message":"Where to?","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}}`))
 	case "asks to open":
 		return echoing(ask("elicitation/create", `{"mode":"url","message":"Log in","url":"https://example.com/in","elicitationId":"e1"}`))
@@ -107,7 +119,12 @@ func (s *questioner) answerLegacy(name string, send func(method, params string) 
 	case "asks and goes":
 		send("elicitation/create", question)
 		return echoing([]byte("gone"))
-	case "asks as a task":
+	case "asks as a task", "asks as a task and works":
+		if name != "asks as a task" {
+			s.mu.Lock()
+			s.works = 12
+			s.mu.Unlock()
+		}
 		return `{"task":{"taskId":"t-1","status":"working","ttl":60000,"pollInterval":50}}`
 	case "was told":
 		s.mu.Lock()
@@ -165,16 +182,22 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 		result = `{"protocolVersion":"2025-11-25","serverInfo":{"name":"q","version":"1"},"capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}`
 	case "tools/list":
 		var tools []string
-		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task", ",") {
+		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task,asks as a task and works", ",") {
 			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`, name,
-				map[bool]string{true: "required", false: "forbidden"}[name == "asks as a task"]))
+				map[bool]string{true: "required", false: "forbidden"}[strings.HasPrefix(name, "asks as a task")]))
 		}
 		result = `{"tools":[` + strings.Join(tools, ",") + `]}`
 	case "tasks/get":
 		s.mu.Lock()
-		status := map[bool]string{true: "completed", false: "input_required"}[len(s.answers) > 0]
+		status := "completed"
+		switch {
+		case len(s.answers) == 0:
+			status = "input_required"
+		case s.steps < s.works:
+			status = "working"
+		}
+		result = fmt.Sprintf(`{"taskId":"t-1","status":%q,"statusMessage":"step %d","ttl":60000,"pollInterval":50}`, status, s.steps)
 		s.mu.Unlock()
-		result = fmt.Sprintf(`{"taskId":"t-1","status":%q,"ttl":60000,"pollInterval":50}`, status)
 	case "tasks/result":
 		result = s.answerLegacy("asks of the task", s.sender(ask))
 	case "tools/call":

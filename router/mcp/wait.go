@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"hash/fnv"
-	"maps"
 	"time"
 
 	"junction/router"
@@ -40,6 +39,7 @@ type wait struct {
 	polls int
 	seed  uint64        // of the jitter
 	news  chan struct{} // holds a token when the server told that something changed
+	held  *held         // nil: no result is held back
 }
 
 func newWait(p *peer, f *flight, call *router.ToolCall, a *asker, task state.RemoteTask) *wait {
@@ -88,6 +88,7 @@ func (w *wait) join(c *conn) (leave func()) {
 // end waits for the task's end, or for a question that somebody can answer.
 func (w *wait) end() (*router.ToolResult, *router.CallError) {
 	defer w.line.hangUp()
+	defer w.letGo()
 	r, e := w.outcome()
 	if e == nil {
 		return r, nil
@@ -105,6 +106,9 @@ func (w *wait) outcome() (*router.ToolResult, *router.CallError) {
 	for {
 		if !w.rest() {
 			return nil, w.f.ended(true)
+		}
+		if r, e := w.released(); e != nil || r != nil {
+			return r, e
 		}
 		t, e := w.status()
 		if e != nil {
@@ -156,6 +160,8 @@ func (w *wait) rest() bool {
 			news = w.news // whatever a server tells, it is not asked more often than this
 		case <-news:
 			return true
+		case <-w.held.over():
+			return true
 		case <-full.C:
 			return true
 		case <-w.f.ctx.Done():
@@ -194,103 +200,4 @@ func gone(e *router.CallError) *router.CallError {
 	v.Code = router.ServerError
 	v.Message = "the server does not know the task any more: " + e.Message
 	return &v
-}
-
-// judge says what a status means; neither a result nor a failure: it goes on.
-func (w *wait) judge(t *wireTask) (*router.ToolResult, *router.CallError) {
-	switch t.Status {
-	case taskWorking:
-		return nil, nil
-	case taskInput:
-		if w.line.modern {
-			return w.questions(t)
-		}
-		// The server asks over the stream of the result, which it holds back.
-		return w.result(0)
-	case taskCompleted:
-		if w.line.modern {
-			return w.decode(t.Result)
-		}
-		return w.result(pollWithin)
-	case taskFailed:
-		switch {
-		case !w.line.modern:
-			return w.result(pollWithin)
-		case t.Error != nil:
-			return nil, failedTask(refused(t.Error))
-		}
-		return nil, unknown(router.ServerError, "the task failed"+because(t), nil)
-	case taskCancelled:
-		// Not MCP_CANCELLED, which is what we do: the server gave its task up, and may
-		// have done a part of it.
-		return nil, unknown(router.ServerError, "the task was cancelled at the server"+because(t), nil)
-	}
-	return nil, unknown(router.OutputInvalid, "the task's status is the unknown "+quote(t.Status), nil)
-}
-
-func because(t *wireTask) string {
-	if text := excerpt(t.Message); text != "" {
-		return ": " + text
-	}
-	return ""
-}
-
-func failedTask(e *router.CallError) *router.CallError {
-	v := *e
-	v.Message = "the task failed: " + e.Message
-	return &v
-}
-
-// questions are what the task asks, but for what was answered.
-func (w *wait) questions(t *wireTask) (*router.ToolResult, *router.CallError) {
-	if len(t.Requests) == 0 {
-		return nil, unknown(router.OutputInvalid, "the task asks for input and does not say for what", nil)
-	}
-	open := maps.Clone(t.Requests)
-	maps.DeleteFunc(open, func(name string, _ json.RawMessage) bool { return w.given[name] })
-	if len(open) == 0 {
-		return nil, nil // the answers are on their way to it
-	}
-	if e := answerable(open, w.call.MayAsk); e != nil {
-		return nil, e
-	}
-	return &router.ToolResult{Input: &state.Input{Requests: open}}, nil
-}
-
-// result asks for the result in the earlier era.
-func (w *wait) result(within time.Duration) (*router.ToolResult, *router.CallError) {
-	raw, e := w.put(withAsker(w.f.ctx, w.asker), methodTaskResult, nil, within)
-	switch {
-	case e == nil:
-		return w.decode(raw)
-	case e.RPCCode != 0:
-		return nil, failedTask(e)
-	}
-	return nil, e
-}
-
-// decode reads the final result; what the caller does from here on takes nothing
-// away. A tool that the server has no more has no schema.
-func (w *wait) decode(raw json.RawMessage) (*router.ToolResult, *router.CallError) {
-	if len(raw) == 0 {
-		return nil, unknown(router.OutputInvalid, "the task is complete and has no result", nil)
-	}
-	var output *schema
-	e := w.line.again(w.f.ctx, "", func(c *conn) *router.CallError {
-		k, e := c.catalog(w.f.ctx, never)
-		if e == nil && k.tools[w.call.Tool] != nil {
-			output = k.tools[w.call.Tool].output
-		}
-		return e
-	})
-	w.line.hangUp() // which completes the call, unless it ended before
-	if w.f.ctx.Err() != nil {
-		return nil, w.f.ended(true)
-	}
-	if e != nil {
-		return nil, e
-	}
-	ctx, done := w.f.unhurried()
-	defer done()
-	return readResult(ctx, raw, output)
 }

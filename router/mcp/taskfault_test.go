@@ -1,0 +1,156 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"junction/router"
+	"junction/router/mcp"
+	"junction/state"
+)
+
+// A request dropped in mid-poll is asked again.
+func TestAQuestionAboutATaskThatIsLostIsAskedAgain(t *testing.T) {
+	faults := map[string]func(w http.ResponseWriter, r *http.Request, id string){
+		"dropped":           cut(""),
+		"cut in the answer": cut("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{\"jsonrpc\":"),
+		"503":               status(503, "busy"),
+		"503, Retry-After":  status(503, "busy", "Retry-After", "0"),
+		"429":               status(429, "slowly"),
+		"500":               status(500, "oops"),
+		"502":               status(502, "bad gateway"),
+		"internal error":    rpc(-32603),
+	}
+	for name, fault := range faults {
+		for _, modern := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, modern %v", name, modern), func(t *testing.T) {
+				t.Parallel()
+				tasks := &taskServer{modern: modern, dir: t.TempDir()}
+				var faulty, met atomic.Int32
+				s, _ := raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, r := peek(r)
+					if strings.Contains(body, `"method":"tasks/get"`) && faulty.Load() == 1 {
+						met.Add(1)
+						fault(w, r, string(idOf([]byte(body))))
+						return
+					}
+					tasks.ServeHTTP(w, r)
+				}))
+				c := newClient(t, &mcp.Options{Backoff: mcp.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond}})
+				recorded := make(chan state.RemoteTask, 1)
+				task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+				faulty.Store(1)
+				eventually(t, "the fault, thrice", func() bool { return met.Load() > 2 })
+				tasks.set(task.ID, done)
+				faulty.Store(0)
+				r, err := wait(t, over)
+				structured(t, r, err)
+			})
+		}
+	}
+}
+
+func TestATaskThatNeverEndsIsEndedByTheMaximumClock(t *testing.T) {
+	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+		c := newClient(t, nil)
+		if _, err := c.Describe(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		recorded := make(chan state.RemoteTask, 1)
+		never := long(recorded)
+		never.Idle, never.Max = 600*time.Millisecond, 1500*time.Millisecond
+		begun := time.Now()
+		task, over := begin(t, t.Context(), c, s, never, recorded)
+		stop := make(chan struct{})
+		defer close(stop)
+		go func() { // it says something new all the time, and comes to no end
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(50 * time.Millisecond):
+					tasks.set(task.ID, fmt.Sprintf(`{"status":"working","statusMessage":"at %d"}`, n))
+				}
+			}
+		}()
+		_, err := wait(t, over)
+		e := callError(t, err)
+		if e.Code != router.Timeout || e.Clock != "maximum" || e.Execution != state.Unknown {
+			t.Errorf("%v, clock %s, %s", e, e.Clock, e.Execution)
+		}
+		if took := time.Since(begun); took < never.Max || took > never.Max+within/2 {
+			t.Errorf("it took %v", took)
+		}
+		eventually(t, "tasks/cancel", func() bool { return tasks.asked("tasks/cancel") == 1 })
+	})
+}
+
+func TestATaskThatSaysNothingNewIsEndedByTheIdleClock(t *testing.T) {
+	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+		c := newClient(t, nil)
+		if _, err := c.Describe(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		recorded := make(chan state.RemoteTask, 1)
+		mute := long(recorded)
+		mute.Idle = 400 * time.Millisecond
+		_, over := begin(t, t.Context(), c, s, mute, recorded)
+		_, err := wait(t, over)
+		if e := callError(t, err); e.Code != router.Timeout || e.Clock != "idle" || e.Execution != state.Unknown {
+			t.Errorf("%v, clock %s, %s", e, e.Clock, e.Execution)
+		}
+		if n := tasks.asked("tasks/get"); n < 2 {
+			t.Errorf("it was asked %d times", n)
+		}
+		eventually(t, "tasks/cancel", func() bool { return tasks.asked("tasks/cancel") == 1 })
+	})
+}
+
+func TestATaskThatCannotBeWaitedForByThisRunGoesOn(t *testing.T) {
+	gone := errors.New("the store is gone")
+	for name, cause := range map[string]error{"drain": state.ErrDraining, "lost lease": state.ErrLeaseLost, "not recorded": gone} {
+		t.Run(name, func(t *testing.T) {
+			eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+				c := newClient(t, nil)
+				recorded := make(chan state.RemoteTask, 1)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				leaving := long(recorded)
+				if cause == gone {
+					leaving.OnTask = func(context.Context, state.RemoteTask) error { return gone }
+				} else {
+					record := leaving.OnTask
+					leaving.OnTask = func(ctx context.Context, task state.RemoteTask) error {
+						cancel(cause)
+						if ctx.Err() != nil {
+							t.Error("the record is made with a context that has ended")
+						}
+						return record(ctx, task)
+					}
+				}
+				_, err := c.Call(ctx, s, leaving)
+				e := callError(t, err)
+				if e.Code != router.Cancelled || e.Execution != state.Unknown {
+					t.Errorf("%v %s", e, e.Execution)
+				}
+				if cause == gone && !errors.Is(err, gone) {
+					t.Errorf("%v does not say why", err)
+				}
+				end, stop := context.WithTimeout(t.Context(), within)
+				defer stop()
+				if err := c.Close(end); err != nil { // waits for what goes on in the background
+					t.Fatal(err)
+				}
+				if n := tasks.asked("tasks/cancel"); n != 0 {
+					t.Errorf("the task was cancelled %d times", n)
+				}
+			})
+		})
+	}
+}
