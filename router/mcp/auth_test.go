@@ -397,6 +397,30 @@ func TestATokenFileIsReadAnewWhenTheServerRefusesWhatWasInIt(t *testing.T) {
 	}
 }
 
+func TestAGatewayThatForbidsRatherThanAsksIsShownACredential(t *testing.T) {
+	g, s := newGate(t, true, nil)
+	s.Dial.Auth = []router.Credential{{Scheme: "api-key", Token: "hunter2hunter2"}}
+	inner := g.scripted
+	front := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "hunter2hunter2" {
+			http.Error(w, "Missing Authentication Token", http.StatusForbidden)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	_, ts := raw(t, front)
+	s.Dial.URL = ts.URL + "/mcp"
+	c := newSilent(t, "hunter2hunter2")
+	for range 2 {
+		if err := c.try(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, tools := g.counted(); tools != 2 {
+		t.Errorf("%d calls", tools)
+	}
+}
+
 func TestARedirectCarriesNoCredentialToAnotherHost(t *testing.T) {
 	var got atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got.Add(1) }))

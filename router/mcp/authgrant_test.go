@@ -396,6 +396,34 @@ func TestATokenEndpointThatRedirectsIsNotFollowed(t *testing.T) {
 	}
 }
 
+func TestACallDoesNotWaitForATokenBeyondItsTime(t *testing.T) {
+	i := newIssuing(t)
+	g, s := newGate(t, true, i.honours, "WWW-Authenticate", "Bearer")
+	s.Dial.Auth = ourClient(i.url)
+	c := newSilent(t, "hunter")
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	i.revoke()
+	slow := make(chan struct{})
+	i.mu.Lock()
+	i.gate = slow
+	i.mu.Unlock()
+	begun := time.Now()
+	_, err := c.Call(t.Context(), s, router.ToolCall{Tool: "echo", Max: 100 * time.Millisecond})
+	if e := callError(t, err); e.Code != router.Timeout || e.Execution != state.NotExecuted || e.Clock != "maximum" {
+		t.Errorf("%s %s %s: %s", e.Code, e.Execution, e.Clock, e.Message)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("after %v", took)
+	}
+	close(slow)
+	eventually(t, "the token for the next", func() bool { return c.try(t.Context(), s) == nil })
+	if _, tools := g.counted(); tools != 2 || i.requests() != 2 {
+		t.Errorf("%d calls, %d tokens", tools, i.requests())
+	}
+}
+
 func TestATokenWithTooLittleScopeIsExchangedOnce(t *testing.T) {
 	i := newIssuing(t)
 	g, s := newGate(t, false, i.honours, "WWW-Authenticate", `Bearer scope="read"`)

@@ -58,8 +58,8 @@ func (h *origin) asks(resp *http.Response, b *badge, ex *exchange) bool {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return true
-	case resp.StatusCode == http.StatusForbidden:
-		return b != nil && b.card.kind == kindOAuth && demanded(resp.Header).insufficient
+	case resp.StatusCode == http.StatusForbidden: // some gateways say so where nothing is shown
+		return b == nil && !h.credentials || b != nil && b.card.kind == kindOAuth && demanded(resp.Header).insufficient
 	case b != nil || h.credentials || ex == nil || !ex.greets:
 		return false
 	}
@@ -77,7 +77,12 @@ func (h *origin) haggle(req *http.Request, resp *http.Response, b *badge, ex *ex
 		if next != nil {
 			again = rewound(req)
 		}
-		if again == nil {
+		switch {
+		case again != nil:
+		case ctx.Err() != nil && ex != nil:
+			discard(resp)
+			return nil, ex.flight.ended(false)
+		default:
 			return h.unmet(req, resp, b, d, &t, ex)
 		}
 		discard(resp)
@@ -233,7 +238,7 @@ func (w *wallet) spurn(k *card) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.spurned++
-	k.failure = notSent(router.AuthMismatch, "the server refuses the tokens that are issued for it", nil)
+	k.failure = notSent(router.AuthMismatch, "the server refuses its tokens, new ones too", nil)
 	k.retryAt = time.Now().Add(k.pace(k.spurned))
 }
 
