@@ -14,6 +14,7 @@ type Recovery struct {
 	SendLastEventID bool     `json:"sendLastEventId"`
 	Reread          []string `json:"reread"`    // by these methods, in this order
 	InFlight        string   `json:"in_flight"` // what becomes of requests that had no answer
+	Tasks    string   `json:"tasks"`     // what becomes of a call that the server made a task of
 	// Subscription is the plan for the first try after the stream of a
 	// subscription ended; nil: the server is not subscribed to.
 	Subscription *mcp.ReconnectPlan `json:"subscription,omitempty"`
@@ -25,6 +26,7 @@ func recovery(in *router.Inspection, c *mcp.Policy) Recovery {
 		Within:   span(c.ConnectTimeout),
 		Reread:   []string{"initialize", "tools/list"},
 		InFlight: "never sent again by itself: what the retry table says for " + string(router.Transport),
+		Tasks:    "a task outlives the connection: it is asked for by its id (tasks/get) until it has ended; nothing is called again",
 	}
 	if d := in.Description; d != nil && d.Modern {
 		r.Reread[0] = "server/discover"

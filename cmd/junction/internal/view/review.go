@@ -227,6 +227,7 @@ func (p *reviewPrinter) recovery(r *review.Recovery) {
 		{"read again", strings.Join(r.Reread, ", ")},
 		{"Last-Event-ID", "never sent"},
 		{"in flight", r.InFlight},
+		{"tasks", r.Tasks},
 	}
 	if s := r.Subscription; s != nil {
 		rows = append(rows, []string{"subscription", fmt.Sprintf("%s under a new id with the same filter; then %s", s.Method, strings.Join(s.Reread, ", "))})
