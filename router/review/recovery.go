@@ -14,7 +14,7 @@ type Recovery struct {
 	SendLastEventID bool     `json:"sendLastEventId"`
 	Reread          []string `json:"reread"`    // by these methods, in this order
 	InFlight        string   `json:"in_flight"` // what becomes of requests that had no answer
-	Tasks    string   `json:"tasks"`     // what becomes of a call that the server made a task of
+	Tasks           string   `json:"tasks"`     // what becomes of a call that the server made a task of
 	// Subscription is the plan for the first try after the stream of a
 	// subscription ended; nil: the server is not subscribed to.
 	Subscription *mcp.ReconnectPlan `json:"subscription,omitempty"`
