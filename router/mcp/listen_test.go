@@ -274,6 +274,28 @@ func TestASubscriptionThatIsRefusedIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
+func TestAServerThatNeverAcknowledgesHoldsUpNoCall(t *testing.T) {
+	t.Parallel()
+	h := newTelling("one")
+	hold, begun := make(chan struct{}), make(chan struct{}, 1)
+	h.refuse = func(w http.ResponseWriter, _ string) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		begun <- struct{}{}
+		<-hold
+	}
+	s, _ := raw(t, h)
+	t.Cleanup(func() { close(hold) })
+	c := newClient(t, nil)
+	if _, err := c.Call(t.Context(), s, router.ToolCall{Tool: "one", Idle: 5 * time.Second, Max: 5 * time.Second}); err != nil {
+		t.Error(err)
+	}
+	<-begun // it was asked, once
+	if _, asked := h.saw(); len(asked) != 1 {
+		t.Errorf("%d subscriptions", len(asked))
+	}
+}
+
 func TestAStreamThatEndsAtOnceIsPacedByTheBackoff(t *testing.T) {
 	t.Parallel()
 	h := newTelling("one")
