@@ -65,7 +65,7 @@ func (l *Ledger) run(held context.Context, stop func(), e Entry, again bool, eff
 			l.release(held, e.Key, e.Owner, true) //nolint:errcheck // the lease ends by itself
 		}
 	}()
-	result, err := effect(withRunning(held), Run{Key: e.Key, Receipt: e.Receipt, Again: again})
+	result, err := effect(held, Run{Key: e.Key, Receipt: e.Receipt, Again: again})
 	returned = true
 	gone := held.Err()
 	stop()

@@ -33,8 +33,8 @@ var (
 	// ErrBusy is a store's word that somebody else held it for too long; nothing
 	// was done.
 	ErrBusy = errors.New("the ledger is busy")
-	// ErrNested is returned for a call from inside an effect that runs in a
-	// transaction: it would wait for itself.
+	// ErrNested is returned for a call from inside an effect in a transaction to the
+	// store of that transaction: it would wait for itself.
 	ErrNested = errors.New("a ledger cannot be called from inside its own transaction")
 )
 

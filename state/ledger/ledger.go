@@ -147,9 +147,6 @@ func (l *Ledger) Do(ctx context.Context, c Call, effect Effect) (Answer, error) 
 	if err := checkKey(c.Key); err != nil {
 		return Answer{}, err
 	}
-	if running(ctx) {
-		return Answer{}, ErrNested
-	}
 	patience, cancel := context.WithTimeout(ctx, max(l.o.Wait, 0))
 	defer cancel()
 	leave, err := l.flights.enter(patience, c.Key)
@@ -180,7 +177,7 @@ func (l *Ledger) Find(ctx context.Context, key string) (Entry, error) {
 // transact runs an effect inside the store's transaction.
 func (l *Ledger) transact(ctx context.Context, c Claim, effect Effect) (Answer, error) {
 	e, ran, err := l.inside.Transact(ctx, c, func(ctx context.Context) (data []byte, undo bool, err error) {
-		result, err := effect(withRunning(ctx), Run{Key: c.Key, Receipt: c.Receipt})
+		result, err := effect(ctx, Run{Key: c.Key, Receipt: c.Receipt})
 		if refused, ok := errors.AsType[*RefusedError](err); ok {
 			result, undo, err = refused.Result, true, nil
 		}
@@ -238,11 +235,3 @@ func (l *Ledger) encode(result any) ([]byte, error) {
 	}
 	return data, nil
 }
-
-type runningKey struct{}
-
-func withRunning(ctx context.Context) context.Context {
-	return context.WithValue(ctx, runningKey{}, true)
-}
-
-func running(ctx context.Context) bool { return ctx.Value(runningKey{}) != nil }

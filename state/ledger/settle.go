@@ -12,7 +12,7 @@ import (
 // the key is closed or answered; else the effect is free to run. ctx ends with the
 // claim.
 func (l *Ledger) reconcile(ctx context.Context, e Entry) (a Answer, settled bool, err error) {
-	v, err := l.o.Reconcile(withRunning(ctx), e)
+	v, err := l.o.Reconcile(ctx, e)
 	if err != nil {
 		v = Verdict{}
 	}

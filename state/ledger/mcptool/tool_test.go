@@ -310,6 +310,30 @@ func TestAResultThatAsksForInputIsNotStored(t *testing.T) {
 	}
 }
 
+func TestAReplayIsOfNoProtocol(t *testing.T) {
+	t.Parallel()
+	l, err := ledger.New(newStore(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, err := mcptool.New(l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := tool.Handle(func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		result := mcp.NewToolResultText("done")
+		result.ResultType = mcp.ResultTypeComplete // a client of an earlier one knows no such thing
+		return result, nil
+	})
+	var r mcp.CallToolRequest
+	r.Params.Arguments = map[string]any{"idempotencyKey": "k"}
+	for range 2 {
+		if got, err := handle(t.Context(), r); err != nil || got.ResultType != "" || len(got.Content) != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
 func TestSecretsAreInNoResult(t *testing.T) {
 	t.Parallel()
 	const number = "4111111111111111"

@@ -65,6 +65,9 @@ func TestAnEffectInsideIsUndoneWhenItFails(t *testing.T) {
 		"a panic":                     func(context.Context, *sql.Tx) (any, error) { panic("a fault") },
 		"a call of the ledger from the inside": func(ctx context.Context, _ *sql.Tx) (any, error) {
 			_, err := sqlite.Do(ctx, c.Ledger, call("another"), raise)
+			if !errors.Is(err, ledger.ErrNested) {
+				t.Errorf("%v, want nested", err)
+			}
 			return nil, err
 		},
 	} {
@@ -112,6 +115,21 @@ func TestARefusalInsideKeepsItsResultAndNothingElse(t *testing.T) {
 	}
 	if n := c.count(t); n != 0 {
 		t.Errorf("%d effects", n)
+	}
+}
+
+func TestAnEffectInsideMayUseAnotherLedger(t *testing.T) {
+	t.Parallel()
+	a := openCounted(t, filepath.Join(t.TempDir(), "a.db"), ledger.Options{}, nil)
+	b := openCounted(t, filepath.Join(t.TempDir(), "b.db"), ledger.Options{}, nil)
+	_, err := sqlite.Do(t.Context(), a.Ledger, call("k"), func(ctx context.Context, tx *sql.Tx) (any, error) {
+		if _, err := sqlite.Do(ctx, b.Ledger, call("k"), raise); err != nil {
+			return nil, err
+		}
+		return raise(ctx, tx)
+	})
+	if err != nil || a.count(t) != 1 || b.count(t) != 1 {
+		t.Errorf("%v, %d and %d effects", err, a.count(t), b.count(t))
 	}
 }
 

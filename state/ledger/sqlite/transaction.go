@@ -14,11 +14,17 @@ import (
 
 type txKey struct{}
 
+// inside is the transaction that a context is in, and whose it is.
+type inside struct {
+	store *Store
+	tx    *sql.Tx
+}
+
 // Tx returns the transaction that an effect runs inside of; nil outside of one.
 // The effect neither commits nor ends it.
 func Tx(ctx context.Context) *sql.Tx {
-	tx, _ := ctx.Value(txKey{}).(*sql.Tx)
-	return tx
+	in, _ := ctx.Value(txKey{}).(inside)
+	return in.tx
 }
 
 // Write runs do in a transaction that nobody else's write comes between, for the
@@ -26,6 +32,9 @@ func Tx(ctx context.Context) *sql.Tx {
 // the file for longer than Options.Busy, do is not called and the error is
 // ledger.ErrBusy.
 func (s *Store) Write(ctx context.Context, do func(context.Context, *sql.Tx) error) (err error) {
+	if in, _ := ctx.Value(txKey{}).(inside); in.store == s {
+		return ledger.ErrNested
+	}
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return err
@@ -101,7 +110,7 @@ func (s *Store) Transact(ctx context.Context, c ledger.Claim, run func(context.C
 		if _, err := tx.ExecContext(ctx, "SAVEPOINT junction_effect"); err != nil {
 			return err
 		}
-		result, undo, err := run(context.WithValue(ctx, txKey{}, tx))
+		result, undo, err := run(context.WithValue(ctx, txKey{}, inside{s, tx}))
 		if err != nil {
 			return err
 		}
