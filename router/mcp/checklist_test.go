@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,6 +210,34 @@ func TestARequestThatIsCancelledInItsQueueIsNeverSent(t *testing.T) {
 		asked, told := containing(lines(), `"hold":true`), containing(lines(), "notifications/cancelled")
 		if sent != 1 || len(asked) != 1 || len(told) != 1 {
 			t.Errorf("%d may have been sent, %d were, and %d cancelled", sent, len(asked), len(told))
+		}
+	})
+}
+
+func TestInitializeIsNeverCancelled(t *testing.T) {
+	onEach(t, []wire{wires[1], wires[3]}, func(t *testing.T, w wire) { // of the earlier era
+		s, lines := w.roll(t)
+		var h *scripted
+		if w.stdio {
+			s.Dial.Env[muteVar] = "initialize"
+		} else {
+			h = &scripted{initialize: func(r *http.Request) { <-r.Context().Done() }}
+			s, _ = raw(t, h)
+		}
+		c := mcp.New(&mcp.Options{ConnectTimeout: 300 * time.Millisecond})
+		_, err := c.Call(t.Context(), s, call("work", nil))
+		if e := callError(t, err); e.Code != router.Transport || e.Execution != state.NotExecuted {
+			t.Errorf("%v, %s", e, e.Execution)
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if w.stdio {
+			if told := containing(lines(), "notifications"); len(told) > 0 || len(containing(lines(), `"initialize"`)) != 1 {
+				t.Errorf("%q", lines())
+			}
+		} else if _, _, told := h.saw(); len(told) > 0 {
+			t.Errorf("posted %s", told)
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 const (
 	reelVar   = "MCP_TEST_REEL"
 	resumeVar = "MCP_TEST_RESUME"
+	muteVar   = "MCP_TEST_MUTE" // a method that is not answered
 )
 
 // reel is a server of one era, written by hand, that records what goes over the
@@ -96,6 +97,9 @@ func (r *reel) lines(in io.Reader, out io.Writer) int {
 		r.record("C " + strings.TrimSpace(string(line)))
 		var n note
 		json.Unmarshal(line, &n)
+		if n.Method != "" && n.Method == os.Getenv(muteVar) {
+			continue
+		}
 		if text, ok := r.opening(&n); ok {
 			say(text)
 			continue

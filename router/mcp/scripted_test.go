@@ -16,6 +16,8 @@ type scripted struct {
 	session string // the session id it gives; "": none
 	tools   string // the list; "": one tool "echo"
 	call    func(w http.ResponseWriter, r *http.Request, id string)
+	// initialize holds the handshake of the earlier era up; nil: it does not.
+	initialize func(r *http.Request)
 
 	mu         sync.Mutex
 	handshakes int
@@ -39,6 +41,11 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, id)
 	case is("initialize"):
 		s.handshakes++
+		if s.initialize != nil {
+			s.mu.Unlock()
+			s.initialize(r)
+			s.mu.Lock()
+		}
 		if s.session != "" {
 			w.Header().Set("Mcp-Session-Id", s.session)
 		}

@@ -13,7 +13,7 @@ type Stray string
 const (
 	LateAnswer      Stray = "late_answer"      // its request was cancelled, timed out, or failed
 	DuplicateAnswer Stray = "duplicate_answer" // its request had an answer
-	WrongID         Stray = "wrong_id"         // an answer to nothing that was asked
+	WrongID         Stray = "wrong_id"         // an answer to nothing that was asked, or to what ended long ago
 	LateProgress    Stray = "late_progress"    // its request had ended
 	UnknownToken    Stray = "unknown_token"    // progress of nothing that was asked
 	FallingProgress Stray = "falling_progress" // it did not rise
