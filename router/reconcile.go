@@ -90,13 +90,14 @@ func (h *hop) asks() bool { return !h.alone && h.journal.Asks() }
 // another. settled is true when one of them happened; false without an error
 // means that none did, and the hop may be called again.
 func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, settled bool, _ error) {
+	told := false // by a person
 	for _, rec := range records {
-		told, known, err := h.verify(ctx, rec)
+		found, known, err := h.verify(ctx, rec)
 		switch {
 		case err != nil:
 			return a, false, err
-		case known && told.happened:
-			a, err = h.happened(ctx, rec, told.value, "its verify tool said that it happened")
+		case known && found.happened:
+			a, err = h.happened(ctx, rec, found.value, "its verify tool said that it happened")
 			return a, err == nil, err
 		case known:
 			continue
@@ -113,6 +114,7 @@ func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, 
 			a, err = h.happened(ctx, rec, result, "a person said that it happened")
 			return a, err == nil, err
 		case choiceAgain:
+			told = true
 			// Offered only once the maximum has passed; the clock of another
 			// worker may have said so a little early.
 			if left := min(time.Until(rec.Started.Add(rec.Max)), rec.Max); left > 0 {
@@ -128,7 +130,17 @@ func (h *hop) ask(ctx context.Context, records []state.Record) (a state.Answer, 
 		}
 	}
 	h.lock, h.open = lock{}, false
-	h.made, h.tried, h.refreshed, h.paused = 0, map[string]bool{}, false, true
+	h.tried, h.refreshed, h.paused = map[string]bool{}, false, true
+	switch {
+	case told:
+		h.made = 0 // a person's word is leave for as many attempts as there were
+	case h.made >= h.limit:
+		err := h.exhausted(nil)
+		if failed := h.finish(ctx, err); failed != nil {
+			return a, false, errors.Join(err, failed)
+		}
+		return a, false, err
+	}
 	return a, false, nil
 }
 
