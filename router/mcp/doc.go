@@ -13,7 +13,8 @@
 //     made to it, each no longer than its own clocks allow.
 //   - A request is sent at most once. Only one that the server refused before it
 //     began is sent again: once because its session was gone, and once with each
-//     other credential that the server may take.
+//     other credential that the server may take. One that a server wants to be
+//     asked again, with a state that it gives, is another request.
 //   - Every failure is one [*router.CallError] whose Execution says what is
 //     known: not executed when the request provably never reached the tool,
 //     else unknown.
@@ -53,4 +54,36 @@
 // A server of the later era tells of changes to its tools on a subscription only
 // (subscriptions/listen): one per connection, on one goroutine that ends with it. How
 // a subscription that ended is made anew is a [ReconnectPlan].
+//
+// # Calls that become tasks
+//
+// A call with OnTask lets the server make a task of it. In the later era the server
+// decides (extension io.modelcontextprotocol/tasks); in the earlier one (2025-11-25)
+// we ask for a task where the tool's taskSupport is "required", and where it is
+// "optional" and the call may run for more than 5 minutes. OnTask is told of the task
+// before it is waited for, even if the caller has gone meanwhile.
+//
+// The task is asked for at the server's interval (within 50 ms and 30 s, and half the
+// idle time; unsaid: quickly at first, then every second) over whatever connection
+// there is: a lost one, a new session, a server that restarts, 429, 503 and other 5xx
+// do not end the wait, only the clocks do. What is new in a status sets the idle clock
+// back. A failure is always of unknown execution, also that of a task that the server
+// cancelled (MCP_SERVER_ERROR; MCP_CANCELLED is what we do) or does not know any more.
+//
+// Who gives up the wait (a cancel, a clock, a question that nobody can answer) has
+// tasks/cancel sent in the background; for 30 s the task is then asked for until it
+// has ended, and a result that it still brings is counted as [LateAnswer]. When the
+// context's cause is state.ErrDraining or state.ErrLeaseLost, when OnTask fails, and
+// when the client is closed, nothing is sent: whoever has the record attaches to it.
+//
+// # Questions in the middle of a call
+//
+// In the later era a question is a result (ToolResult.Input), and the call goes on when
+// it is made again with the answers; one that a task asks is answered to the task
+// (Attach and Input together). In the earlier era (Options.Elicitation) the call stays
+// open meanwhile: the question goes to the call on whose stream it came, whose task it
+// names, or that is the only one open which can ask, else it is declined with the
+// reason in its _meta. A call's questions are put one after another, eight may wait. The
+// idle clock stands still, the maximum does not; when the call ends first the answer is
+// cancel. Sampling and roots are advertised to nobody, and refused.
 package mcp
