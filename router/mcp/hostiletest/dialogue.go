@@ -72,6 +72,10 @@ func (s *Server) serve(m *message, v voice) {
 		s.misbehave(m, v, "")
 		return
 	}
+	if wrong && s.Fault == LostRequest {
+		v.misdeed(Dropped, m, "")
+		return
+	}
 	answer := s.work(m)
 	if wrong {
 		s.misbehave(m, v, answer)

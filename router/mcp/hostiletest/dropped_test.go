@@ -53,12 +53,16 @@ type offer struct {
 	effect state.Effect
 	ledger string // shared by all; "": each its own
 	verify bool
+	max    time.Duration // 0: long
 }
 
 // newShop has the servers, the first of which is picked first.
 func newShop(t *testing.T, w way, o offer, servers ...*hostiletest.Server) *shop {
 	t.Helper()
 	s := &shop{world: hostiletest.NewWorld(t), store: memory.New(nil), max: longMax}
+	if o.max > 0 {
+		s.max = o.max
+	}
 	var all known
 	for i, h := range servers {
 		if h.Fault == hostiletest.Silent {

@@ -37,7 +37,8 @@ const (
 	HalfThenEnd     Fault = "breaks off in the middle of a message"
 	Huge            Fault = "answers with 200 MB"
 	HugeIDLast      Fault = "answers with 200 MB, its id at the end"
-	Dropped         Fault = "is gone before it answers"   // the process ends, the connection closes
+	Dropped         Fault = "is gone before it answers" // the process ends, the connection closes
+	LostRequest     Fault = "is gone before its tool takes effect"
 	Killed          Fault = "is killed before it answers" // SIGKILL, a reset
 )
 
