@@ -41,6 +41,7 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 		c.known.Store(last) // what did not change is not parsed again
 		c.pace = &p.pace
 		c.subscribe(ctx)
+		c.stand(ctx)
 		if k, e = c.reread(ctx, last); e != nil {
 			c.end(ctx, true)
 		}

@@ -39,10 +39,7 @@ func (l *httpLink) reply(ctx context.Context, to, version string, data []byte) e
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set(transport.HeaderKeyProtocolVersion, version)
-	if id := l.GetSessionId(); id != "" {
-		req.Header.Set(transport.HeaderKeySessionID, id)
-	}
+	l.present(req, version)
 	client := &http.Client{Transport: l.hop, CheckRedirect: l.hop.redirect}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -57,4 +54,12 @@ func (l *httpLink) reply(ctx context.Context, to, version string, data []byte) e
 		return fmt.Errorf("HTTP status %d", resp.StatusCode)
 	}
 	return nil
+}
+
+// present adds what every request after the handshake carries.
+func (l *httpLink) present(req *http.Request, version string) {
+	req.Header.Set(transport.HeaderKeyProtocolVersion, version)
+	if id := l.GetSessionId(); id != "" {
+		req.Header.Set(transport.HeaderKeySessionID, id)
+	}
 }
