@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -58,8 +59,16 @@ func unfit(token string) string {
 	return ""
 }
 
-// readBounded reads at most one byte more than limit.
+// readBounded reads at most one byte more than limit of a regular file: anything
+// else may have no end, or none yet.
 func readBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

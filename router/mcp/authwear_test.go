@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"junction/router"
+	"junction/state"
 )
 
 // mint issues numbered tokens.
@@ -155,6 +159,27 @@ func TestAClosedWalletFetchesNothing(t *testing.T) {
 			t.Errorf("%v, %d fetched", r.err, m.made.Load())
 		}
 	})
+}
+
+func TestWhatIsNoFileWithATokenIsSaidSo(t *testing.T) {
+	dir := t.TempDir()
+	long, lines := filepath.Join(dir, "long"), filepath.Join(dir, "lines")
+	for path, text := range map[string]string{long: strings.Repeat("x", maxToken+1), lines: "hunter2\nhunter2"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, says := range map[string]string{
+		dir: "no regular file", filepath.Join(dir, "none"): "no such file", long: "more than a token", lines: "more than one line",
+	} {
+		_, e := tokenFile(path).token(t.Context(), demand{})
+		if e == nil || e.Code != router.AuthMismatch || e.Execution != state.NotExecuted || !strings.Contains(e.Message, says) || strings.Contains(e.Message, "hunter2") {
+			t.Errorf("%s: %v", says, e)
+		}
+	}
+	if _, _, err := signer(lines); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a key file without a key: %v", err)
+	}
 }
 
 func TestASettledCredentialCostsACallNoMoreThanAHeader(t *testing.T) {
