@@ -16,6 +16,7 @@ import (
 
 	"junction/router"
 	"junction/state"
+	"junction/state/schema"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -232,10 +233,17 @@ func (a asked) choices() []any {
 
 var errPaused = errors.New("the thread pauses")
 
-func (p *person) ask(_ context.Context, name string, question, schema any) (json.RawMessage, error) {
+func (p *person) ask(_ context.Context, name string, question, form any) (json.RawMessage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := asked{name, question.(map[string]any), schema.(map[string]any)}
+	raw, err := json.Marshal(form)
+	if err == nil {
+		_, err = schema.Compile(raw) // a graph refuses another
+	}
+	if err != nil {
+		return nil, err
+	}
+	q := asked{name, question.(map[string]any), form.(map[string]any)}
 	p.asked = append(p.asked, q)
 	if p.say == nil {
 		return nil, errPaused

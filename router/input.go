@@ -136,12 +136,16 @@ func answerSchema(q Question) (any, error) {
 			return nil, fmt.Errorf("the schema of a server's question: %w", err)
 		}
 		// What has a default may be left out.
-		asked["required"] = slices.DeleteFunc(texts(asked["required"]), func(name any) bool {
+		required := slices.DeleteFunc(texts(asked["required"]), func(name any) bool {
 			properties, _ := asked["properties"].(map[string]any)
 			p, _ := properties[name.(string)].(map[string]any) //nolint:errcheck // texts holds nothing else
 			_, has := p["default"]
 			return has
 		})
+		delete(asked, "required") // null is no list of names
+		if len(required) > 0 {
+			asked["required"] = required
+		}
 		content = asked
 	}
 	return map[string]any{

@@ -104,6 +104,36 @@ func TestADeclinedQuestionIsAnsweredSo(t *testing.T) {
 	})
 }
 
+func TestAQuestionWhoseFieldsMayAllBeLeftOutIsPut(t *testing.T) {
+	for name, form := range map[string]string{
+		"none is required":           `{"type":"object","properties":{"sure":{"type":"boolean"}}}`,
+		"what is has a default":      `{"type":"object","properties":{"sure":{"type":"boolean","default":true}},"required":["sure"]}`,
+		"the list of these is empty": `{"type":"object","properties":{"sure":{"type":"boolean"}},"required":[]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet().add("a", func(_ *router.Server, k *script) {
+				k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
+					if c.Input != nil {
+						return answers("a")(ctx, n, c)
+					}
+					return &router.ToolResult{Input: &state.Input{Requests: map[string]json.RawMessage{
+						"sure": json.RawMessage(`{"method":"elicitation/create","params":{"message":"Sure?","requestedSchema":` + form + `}}`),
+					}}}, nil
+				}
+			})
+			inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+				ctx, _ := task{book: &ledgerBook{}, person: &person{say: func(asked) string { return `{"content":{}}` }}}.context(t)
+				if _, err := r.Do(ctx, work); err != nil {
+					t.Fatal(err)
+				}
+				if got := string(f.calls[1].Call.Input.Responses["sure"]); !strings.HasPrefix(got, `{"action":"accept","content":{`) {
+					t.Errorf("answered %s", got)
+				}
+			})
+		})
+	}
+}
+
 func TestAServerThatNeverStopsAskingEndsTheAttempt(t *testing.T) {
 	f := newFleet().add("a", func(_ *router.Server, k *script) {
 		k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
