@@ -41,6 +41,9 @@ func (c *conn) kindOf(raw json.RawMessage, tasks bool) string {
 	return resultComplete
 }
 
+// longestInput bounds what a server may ask for at once, which is recorded; bytes.
+const longestInput = 1 << 20
+
 // readInput reads what a server asks for in the middle of a call (multi round
 // trips). Requests and state stay as they are, byte for byte.
 func readInput(raw json.RawMessage) (*state.Input, *router.CallError) {
@@ -51,10 +54,28 @@ func readInput(raw json.RawMessage) (*state.Input, *router.CallError) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, unknown(router.OutputInvalid, "what the server asks for cannot be read: "+excerpt(err.Error()), nil)
 	}
+	if e := recordable(in.Requests, in.State); e != nil {
+		return nil, e
+	}
 	if len(in.Requests) == 0 && in.State == nil {
 		return nil, unknown(router.OutputInvalid, "the server asks for input and does not say for what", nil)
 	}
 	return &state.Input{Requests: in.Requests, State: in.State}, nil
+}
+
+// recordable refuses questions that are too large to be kept.
+func recordable(requests map[string]json.RawMessage, state *string) *router.CallError {
+	size := 0
+	if state != nil {
+		size = len(*state)
+	}
+	for name, r := range requests {
+		size += len(name) + len(r)
+	}
+	if size > longestInput {
+		return unknown(router.OutputInvalid, "the server asks for more in the middle of the call than can be kept", errTooLarge)
+	}
+	return nil
 }
 
 // answerable refuses what was not offered: every question when nobody can be

@@ -101,6 +101,7 @@ func TestWhatCannotBeServedInTheMiddleOfACallIsNoResult(t *testing.T) {
 			"asks nothing":  {true, "does not say for what"},
 			"asks nonsense": {true, `"where" with what is no request`},
 			"is odd":        {true, `unknown type "later"`},
+			"asks a lot":    {true, "more in the middle of the call than can be kept"},
 		} {
 			ask := call(tool, nil)
 			ask.MayAsk = tc.mayAsk

@@ -25,8 +25,12 @@ type line struct {
 	join   func(*conn) (leave func()) // what a connection is told while it is used
 	conn   *conn                      // in use; nil: none
 	leave  func()
-	modern bool // of the last connection
+	modern bool              // of the last connection
+	fault  *router.CallError // why it could not be asked, until it could
 }
+
+// garbled is how often in a row an answer may be none that can be read.
+const garbled = 3
 
 // put asks a question about the task, until it is answered or ctx ends. A server's
 // own error is the answer as well. within bounds one try; 0: ctx does.
@@ -52,11 +56,24 @@ func (l *line) put(ctx context.Context, method string, answers []byte, within ti
 // again tries until something is known, with back-off. When ctx has ended the
 // error says nothing.
 func (l *line) again(ctx context.Context, method string, try func(*conn) *router.CallError) *router.CallError {
-	for n := 1; ; n++ {
+	for n, spoilt := 1, 0; ; n++ {
 		e := l.try(ctx, try)
-		if e == nil || ctx.Err() != nil || !passing(e, method) {
+		if e == nil {
+			l.fault = nil
+			return nil
+		}
+		if ctx.Err() != nil {
 			return e
 		}
+		if e.Code == router.OutputInvalid && !errors.Is(e.Err, errTooLarge) {
+			spoilt++
+		} else {
+			spoilt = 0
+		}
+		if !passing(e, method) && (spoilt == 0 || spoilt == garbled) {
+			return e
+		}
+		l.fault = e
 		wait := time.NewTimer(max(e.RetryAfter, l.p.client.opts.Backoff.delay(l.task, n)))
 		select {
 		case <-wait.C:

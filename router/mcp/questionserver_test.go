@@ -74,6 +74,8 @@ func (s *questioner) answerModern(name string, params json.RawMessage) string {
 		return asks(`"_meta":{}`)
 	case name == "asks nonsense":
 		return asks(`"inputRequests":{"where":7}`)
+	case name == "asks a lot":
+		return asks(`"requestState":"` + strings.Repeat("x", 2<<20) + `"`)
 	case name == "is odd":
 		return `{"resultType":"later","content":[]}`
 	}
@@ -182,7 +184,7 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 		result = `{"protocolVersion":"2025-11-25","serverInfo":{"name":"q","version":"1"},"capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}`
 	case "tools/list":
 		var tools []string
-		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task,asks as a task and works", ",") {
+		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,asks a lot,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task,asks as a task and works", ",") {
 			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`, name,
 				map[bool]string{true: "required", false: "forbidden"}[strings.HasPrefix(name, "asks as a task")]))
 		}

@@ -292,3 +292,25 @@ func TestReattachingInAnotherClientProcessCallsNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestACancelWhileTheTaskIsRecordedCancelsTheTaskThen(t *testing.T) {
+	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+		c := newClient(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		given := long(nil)
+		given.OnTask = func(context.Context, state.RemoteTask) error {
+			cancel()
+			if n := tasks.asked("tasks/cancel"); n != 0 {
+				t.Errorf("cancelled %d times before it is known", n)
+			}
+			return nil
+		}
+		_, err := c.Call(ctx, s, given)
+		if e := callError(t, err); e.Code != router.Cancelled || e.Execution != state.Unknown {
+			t.Errorf("%v %s", e, e.Execution)
+		}
+		eventually(t, "tasks/cancel", func() bool { return tasks.asked("tasks/cancel") == 1 })
+		tasks.set("task-1", `{"status":"cancelled"}`)
+	})
+}

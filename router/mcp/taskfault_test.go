@@ -15,44 +15,88 @@ import (
 	"junction/state"
 )
 
+// faulty is a server with tasks whose first answers to tasks/get are faults; met
+// counts those.
+func faulty(t *testing.T, tasks *taskServer, times int32, fault func(http.ResponseWriter, *http.Request, string)) (s *router.Server, met *atomic.Int32) {
+	met = &atomic.Int32{}
+	s, _ = raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, r := peek(r)
+		if strings.Contains(body, `"method":"tasks/get"`) && met.Add(1) <= times {
+			fault(w, r, string(idOf([]byte(body))))
+			return
+		}
+		tasks.ServeHTTP(w, r)
+	}))
+	return s, met
+}
+
+// quickly is for tests that wait out a back-off.
+func quickly() *mcp.Options {
+	return &mcp.Options{Backoff: mcp.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond}}
+}
+
+const often = 5
+
 // A request dropped in mid-poll is asked again.
 func TestAQuestionAboutATaskThatIsLostIsAskedAgain(t *testing.T) {
-	faults := map[string]func(w http.ResponseWriter, r *http.Request, id string){
-		"dropped":           cut(""),
-		"cut in the answer": cut("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{\"jsonrpc\":"),
-		"503":               status(503, "busy"),
-		"503, Retry-After":  status(503, "busy", "Retry-After", "0"),
-		"429":               status(429, "slowly"),
-		"500":               status(500, "oops"),
-		"502":               status(502, "bad gateway"),
-		"internal error":    rpc(-32603),
-	}
-	for name, fault := range faults {
+	for name, tc := range map[string]struct {
+		times int32
+		fault func(http.ResponseWriter, *http.Request, string)
+	}{
+		"dropped":           {often, cut("")},
+		"cut in the answer": {often, cut("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 400\r\n\r\n{\"jsonrpc\":")},
+		"503":               {often, status(503, "busy")},
+		"503, Retry-After":  {often, status(503, "busy", "Retry-After", "0")},
+		"429":               {often, status(429, "slowly")},
+		"500":               {often, status(500, "oops")},
+		"502":               {often, status(502, "bad gateway")},
+		"internal error":    {often, rpc(-32603)},
+		"a proxy's page":    {2, status(200, "<html>back soon</html>")},
+		"another's answer":  {2, status(200, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+	} {
 		for _, modern := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, modern %v", name, modern), func(t *testing.T) {
 				t.Parallel()
 				tasks := &taskServer{modern: modern, dir: t.TempDir()}
-				var faulty, met atomic.Int32
-				s, _ := raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					body, r := peek(r)
-					if strings.Contains(body, `"method":"tasks/get"`) && faulty.Load() == 1 {
-						met.Add(1)
-						fault(w, r, string(idOf([]byte(body))))
-						return
-					}
-					tasks.ServeHTTP(w, r)
-				}))
-				c := newClient(t, &mcp.Options{Backoff: mcp.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond}})
+				s, met := faulty(t, tasks, tc.times, tc.fault)
 				recorded := make(chan state.RemoteTask, 1)
-				task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
-				faulty.Store(1)
-				eventually(t, "the fault, thrice", func() bool { return met.Load() > 2 })
+				task, over := begin(t, t.Context(), newClient(t, quickly()), s, long(recorded), recorded)
+				eventually(t, "an answer after the faults", func() bool { return met.Load() > tc.times })
 				tasks.set(task.ID, done)
-				faulty.Store(0)
 				r, err := wait(t, over)
 				structured(t, r, err)
 			})
 		}
+	}
+}
+
+func TestAServerThatCannotSayHowATaskIsIsLeftInTheEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault func(http.ResponseWriter, *http.Request, string)
+		code  router.Code
+		says  string
+	}{
+		"by the idle clock":       {status(503, "closed for ever"), router.Timeout, "closed for ever"},
+		"when it answers rubbish": {status(200, "<html>"), router.OutputInvalid, "cannot be read"},
+		"when it says too much":   {status(200, `{"jsonrpc":"2.0","id":$ID,"result":"`+strings.Repeat("x", 1<<16)+`"}`), router.OutputInvalid, "larger than allowed"},
+		"when it knows no tasks":  {rpc(-32601), router.ServerError, "does not know the task any more"},
+		"when it knows us not":    {status(403, "who are you"), router.AuthMismatch, "who are you"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tasks := &taskServer{modern: true, dir: t.TempDir()}
+			s, _ := faulty(t, tasks, 1<<30, tc.fault)
+			o := quickly()
+			o.MaxResponseBytes = 1 << 14
+			recorded := make(chan state.RemoteTask, 1)
+			left := long(recorded)
+			left.Idle = time.Second
+			_, over := begin(t, t.Context(), newClient(t, o), s, left, recorded)
+			_, err := wait(t, over)
+			if e := callError(t, err); e.Code != tc.code || e.Execution != state.Unknown || !strings.Contains(e.Message, tc.says) {
+				t.Errorf("%v %s", e, e.Execution)
+			}
+		})
 	}
 }
 

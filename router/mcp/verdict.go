@@ -63,6 +63,9 @@ func (w *wait) questions(t *wireTask) (*router.ToolResult, *router.CallError) {
 	if len(open) == 0 {
 		return nil, nil // the answers are on their way to it
 	}
+	if e := recordable(open, nil); e != nil {
+		return nil, e
+	}
 	if e := answerable(open, w.call.MayAsk); e != nil {
 		return nil, e
 	}

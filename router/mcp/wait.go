@@ -140,9 +140,20 @@ func (w *wait) answerQuestions() *router.CallError {
 func (w *wait) put(ctx context.Context, method string, answers []byte, within time.Duration) (json.RawMessage, *router.CallError) {
 	raw, e := w.line.put(ctx, method, answers, within)
 	if e != nil && w.f.ctx.Err() != nil {
-		return nil, w.f.ended(true)
+		return nil, w.overtaken()
 	}
 	return raw, e
+}
+
+// overtaken is the failure of a wait whose call ended, with what kept the task from
+// being asked for, if anything did.
+func (w *wait) overtaken() *router.CallError {
+	e := w.f.ended(true)
+	if why := w.line.fault; why != nil {
+		e.Message += "; the server could not be asked how the task is: " + why.Message
+		e.HTTPStatus, e.Stderr = why.HTTPStatus, why.Stderr
+	}
+	return e
 }
 
 // rest lets the time pass that the server wants between two questions, less when
