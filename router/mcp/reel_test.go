@@ -178,7 +178,8 @@ func told(h http.Header) string {
 	return b.String()
 }
 
-// pausing reads, and from "tools/call" on nothing more until the file go is there.
+// pausing reads, and from "tools/call" on nothing more until the file resume is
+// there. A file beside that says that it pauses.
 type pausing struct {
 	in     io.Reader
 	resume string
@@ -193,7 +194,9 @@ func (p *pausing) Read(b []byte) (int, error) {
 		<-time.After(5 * time.Millisecond)
 	}
 	n, err := p.in.Read(b)
-	p.calls += bytes.Count(b[:n], []byte(`"tools/call"`))
+	if p.calls += bytes.Count(b[:n], []byte(`"tools/call"`)); p.calls > 0 {
+		os.WriteFile(p.resume+".paused", nil, 0o600)
+	}
 	return n, err
 }
 
