@@ -18,8 +18,12 @@
 //   - Every failure is one [*router.CallError] whose Execution says what is
 //     known: not executed when the request provably never reached the tool,
 //     else unknown.
-//   - Nothing is sent for a request after its cancel, and an answer that comes
-//     later is dropped.
+//   - A request ends once, by what comes first: its answer, its caller's cancel, one
+//     of its clocks, or its connection's end. Nothing is sent for it afterwards but
+//     word of the cancel, where the transport has any, and what still arrives is
+//     dropped and counted by its kind ([Client.Strays]).
+//   - Progress that rises holds the idle clock off and never the maximum; it is told
+//     ten times a second at most, the newest always.
 //   - No credential appears in an error, a log line or a session handle. Each is
 //     sent to the origin it was configured for, and to no other.
 //
