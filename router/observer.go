@@ -7,8 +7,9 @@ import (
 )
 
 // Observer watches hops as they happen, for a live view or metrics. Its
-// methods are called on the hop's own goroutine and must not block; OnProgress
-// is called on the connection's.
+// methods are called on the hop's own goroutine and must not block ([Relay] stands
+// before one that does); OnProgress is called on another, ten times a second at
+// most for an attempt, and once more before its outcome.
 type Observer interface {
 	OnDecision(HopInfo, Decision)
 	// OnAttempt is called just before a request leaves.
