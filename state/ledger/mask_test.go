@@ -52,7 +52,7 @@ func TestPathsMaskWhatTheyNameAndNothingElse(t *testing.T) {
 
 func TestAFingerprintStandsForOperationAndArgumentsAlone(t *testing.T) {
 	t.Parallel()
-	print := func(operation string, arguments any) string {
+	stamp := func(operation string, arguments any) string {
 		t.Helper()
 		f, err := Fingerprint(operation, arguments, "key")
 		if err != nil || len(f) != 64 {
@@ -64,21 +64,21 @@ func TestAFingerprintStandsForOperationAndArgumentsAlone(t *testing.T) {
 		B int    `json:"b"`
 		A string `json:"a"`
 	}
-	same := print("reserve", map[string]any{"a": "x", "b": 2, "key": "one"})
+	same := stamp("reserve", map[string]any{"a": "x", "b": 2, "key": "one"})
 	for name, f := range map[string]string{
-		"another key":   print("reserve", map[string]any{"a": "x", "b": 2, "key": "two"}),
-		"another order": print("reserve", typed{2, "x"}),
-		"a float":       print("reserve", map[string]any{"a": "x", "b": 2.0}),
+		"another key":   stamp("reserve", map[string]any{"a": "x", "b": 2, "key": "two"}),
+		"another order": stamp("reserve", typed{2, "x"}),
+		"a float":       stamp("reserve", map[string]any{"a": "x", "b": 2.0}),
 	} {
 		if f != same {
 			t.Errorf("%s changes the fingerprint", name)
 		}
 	}
 	for name, f := range map[string]string{
-		"operation": print("release", map[string]any{"a": "x", "b": 2}),
-		"value":     print("reserve", map[string]any{"a": "x", "b": 3}),
-		"type":      print("reserve", map[string]any{"a": "x", "b": "2"}),
-		"member":    print("reserve", map[string]any{"a": "x", "b": 2, "c": nil}),
+		"operation": stamp("release", map[string]any{"a": "x", "b": 2}),
+		"value":     stamp("reserve", map[string]any{"a": "x", "b": 3}),
+		"type":      stamp("reserve", map[string]any{"a": "x", "b": "2"}),
+		"member":    stamp("reserve", map[string]any{"a": "x", "b": 2, "c": nil}),
 	} {
 		if f == same {
 			t.Errorf("another %s leaves the fingerprint as it is", name)

@@ -113,8 +113,9 @@ func inProgress(t *testing.T, connect connector) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), brief)
 	defer cancel()
-	_, err := patient.Do(ctx, call(key), never(t))
-	wantErr(t, err, ledger.ErrInProgress)
+	if _, err := patient.Do(ctx, call(key), never(t)); !errors.Is(err, ledger.ErrInProgress) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("who waits for a while: %v", err)
+	}
 	for range 3 {
 		calls.Go(func() {
 			if got, err := patient.Do(t.Context(), call(key), never(t)); err != nil || !got.Replayed {

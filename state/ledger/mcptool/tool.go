@@ -82,7 +82,7 @@ func (t *Tool) Handle(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc 
 		}
 		fingerprint, err := t.fingerprint(r)
 		if err != nil {
-			return mcp.NewToolResultError("arguments: " + err.Error()), nil
+			return mcp.NewToolResultError("arguments: " + err.Error()), nil //nolint:nilerr // the caller's fault is the answer
 		}
 		var unfinished *mcp.CallToolResult
 		a, err := t.ledger.Do(ctx, ledger.Call{Key: key, Fingerprint: fingerprint}, func(ctx context.Context, run ledger.Run) (any, error) {

@@ -53,7 +53,8 @@ func (s *Store) Write(ctx context.Context, do func(context.Context, *sql.Tx) err
 	committed := false
 	defer func() {
 		if !committed {
-			if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+			// A statement that was cut off may have ended the transaction by itself.
+			if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) && code(undo) != codeError {
 				err = errors.Join(err, undo)
 			}
 		}
@@ -91,14 +92,21 @@ func (s *Store) whileBusy(ctx context.Context, try func() error) error {
 
 // Primary result codes of SQLite.
 const (
+	codeError  = 1
 	codeBusy   = 5
 	codeLocked = 6
 )
 
-func busy(err error) bool {
+// code is the primary result code of an error, or -1.
+func code(err error) int {
 	var e *driver.Error
-	return errors.As(err, &e) && (e.Code()&0xff == codeBusy || e.Code()&0xff == codeLocked)
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return -1
 }
+
+func busy(err error) bool { return code(err) == codeBusy || code(err) == codeLocked }
 
 // Transact runs run in the transaction that makes the key known.
 func (s *Store) Transact(ctx context.Context, c ledger.Claim, run func(context.Context) ([]byte, bool, error)) (e ledger.Entry, ran bool, err error) {
