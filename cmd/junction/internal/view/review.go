@@ -20,7 +20,15 @@ func NewReview(rv *review.Review) *review.Review {
 	s.Name, s.Version, s.Error = line(s.Name), line(s.Version), Clean(s.Error)
 	for i := range rv.Findings {
 		f := &rv.Findings[i]
-		f.Says, f.Fix = Clean(f.Says), Clean(f.Fix)
+		for _, text := range []*string{&f.Tool, &f.Says, &f.Then, &f.Fix, &f.Paste} {
+			*text = Clean(*text)
+		}
+	}
+	for i := range rv.Tools {
+		t := &rv.Tools[i]
+		for _, text := range []*string{&t.Capability, &t.Name, &t.Verify, &t.Boundary, &t.Key, &t.Ledger} {
+			*text = Clean(*text)
+		}
 	}
 	return rv
 }

@@ -43,6 +43,7 @@ func till() *review.Review {
 			Saturation: 30 * time.Second, Backoff: 250 * time.Millisecond, BackoffCap: 8 * time.Second,
 		},
 	}
+	in.Terms = append(in.Terms, router.Terms{Capability: "turn\u202e", Name: "turn\u202e", Tool: tool("turn\u202e"), Effect: state.Unsafe, From: router.Unsaid, MaxConcurrent: 4})
 	reads := true
 	in.Terms[0].Tool.ReadOnly = &reads
 	rv := review.New(in, review.Settings{Client: mcp.Policy{
@@ -72,7 +73,7 @@ func TestAReviewIsPrintedForPeople(t *testing.T) {
 	if out.String() != string(want) {
 		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
 	}
-	if strings.Contains(out.String(), "hunter2") || strings.Contains(out.String(), "\x1b") {
+	if strings.Contains(out.String(), "hunter2") || strings.ContainsAny(out.String(), "\x1b\u202e") {
 		t.Error("a credential or an escape sequence is printed")
 	}
 }
@@ -113,7 +114,7 @@ func TestAReviewIsOneDocument(t *testing.T) {
 			t.Errorf("no %s", key)
 		}
 	}
-	if strings.Contains(out.String(), "hunter2") || strings.Contains(out.String(), "\\u001b") {
+	if strings.Contains(out.String(), "hunter2") || strings.Contains(out.String(), "\\u001b") || strings.Contains(out.String(), "\u202e") {
 		t.Error("a credential or an escape sequence is printed")
 	}
 }
