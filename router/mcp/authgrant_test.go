@@ -300,6 +300,33 @@ func TestACallDoesNotWaitForATokenBeyondItsTime(t *testing.T) {
 	}
 }
 
+func TestATokenThatEndedWhileItsIssuerIsDownIsAnOutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	i := newIssuing(t)
+	i.answer = `{"access_token":"$TOKEN","token_type":"Bearer","expires_in":1}`
+	g, s := newGate(t, false, i.honours, "WWW-Authenticate", "Bearer")
+	s.Dial.Auth = ourClient(i.url)
+	c := newSilent(t, "hunter")
+	if err := c.try(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	i.down(503)
+	var err error
+	eventually(t, "the token's end", func() bool { err = c.try(t.Context(), s); return err != nil })
+	if e := callError(t, err); e.Code != router.Transport || e.Execution != state.NotExecuted || !strings.Contains(e.Message, "no token was obtained") {
+		t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+	}
+	_, before := g.counted()
+	if err := c.try(t.Context(), s); err == nil {
+		t.Error("a call without a token")
+	}
+	if _, after := g.counted(); after != before {
+		t.Error("a call reached the tool without a token")
+	}
+	i.down(0)
+	eventually(t, "recovery", func() bool { return c.try(t.Context(), s) == nil })
+}
+
 func TestATokenWithTooLittleScopeIsExchangedOnce(t *testing.T) {
 	i := newIssuing(t)
 	g, s := newGate(t, false, i.honours, "WWW-Authenticate", `Bearer scope="read"`)

@@ -105,6 +105,13 @@ func (i *issuing) revoke() {
 	clear(i.good)
 }
 
+// down makes the token endpoint answer with a status; 0: as ever.
+func (i *issuing) down(status int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.status = status
+}
+
 func (i *issuing) requests() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
