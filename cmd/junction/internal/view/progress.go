@@ -161,8 +161,10 @@ func (p *Progress) OnAttempt(h router.HopInfo, a router.AttemptInfo) {
 func (p *Progress) OnOutcome(h router.HopInfo, a router.AttemptInfo, o router.OutcomeInfo) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// What cut a call short is told where it happened.
-	if o.Status != state.CallSuccess && o.Status != state.CallCancelled {
+	switch o.Status {
+	case state.CallSuccess, state.CallWaiting, state.CallCancelled:
+		// A question is told as one, and what cut a call short where it happened.
+	default:
 		p.say("  %s: attempt %d at %s ended with %s after %s", h.Node, a.Attempt, Clean(a.Server), o.Code, took(o.Duration))
 	}
 }

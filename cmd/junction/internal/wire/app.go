@@ -145,7 +145,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
 	}
-	speaks, routes := &mcp.Options{Logger: s.Log}, &router.Options{}
+	speaks, routes := &mcp.Options{Logger: s.Log, Elicitation: true}, &router.Options{}
 	if s.Observer != nil {
 		app.watch = router.NewRelay(s.Observer)
 		speaks.OnDrift, routes.Observer = app.watch.OnDrift, app.watch
