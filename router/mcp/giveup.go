@@ -30,10 +30,9 @@ func (w *wait) giveUp(e *router.CallError) {
 		w.line.conn = nil // it is l's to give back
 	}
 	l.join = nil
-	n := w.polls
 	if !w.p.client.background(func() {
 		defer l.hangUp()
-		l.cancelTask(w.p.client.base, n, w.seed, w.task.Poll)
+		l.cancelTask(w.p.client.base, w.seed, w.task.Poll)
 	}) {
 		l.hangUp()
 	}
@@ -51,7 +50,7 @@ func (w *wait) goesOn(e *router.CallError) bool {
 
 // cancelTask asks a task to end, and then whether it has: the answer to the first
 // is only that it was heard (R28). A result that comes is late, and counted.
-func (l *line) cancelTask(base context.Context, polls int, seed uint64, poll time.Duration) {
+func (l *line) cancelTask(base context.Context, seed uint64, poll time.Duration) {
 	ctx, cancel := context.WithTimeout(base, afterCancel)
 	defer cancel()
 	if _, e := l.put(ctx, methodTaskCancel, nil, pollWithin); e != nil && ctx.Err() != nil {

@@ -170,7 +170,7 @@ func TestATasksQuestionIsAnsweredToTheTask(t *testing.T) {
 			recorded := make(chan state.RemoteTask, 1)
 			ask := long(recorded)
 			ask.MayAsk = true
-			task, over := begin(t, t.Context(), c, s, ask, recorded)
+			task, over := begin(t.Context(), t, c, s, ask, recorded)
 			tasks.set(task.ID, `{"status":"input_required","inputRequests":{"where":`+elicit+`}}`)
 			r, err := wait(t, over)
 			if err != nil || r.Input == nil || string(r.Input.Requests["where"]) != elicit || r.Input.State != nil {
@@ -220,7 +220,7 @@ func TestATaskThatAsksWhatNobodyCanGiveIsCancelled(t *testing.T) {
 			s, _ := raw(t, tasks)
 			c := newClient(t, nil)
 			recorded := make(chan state.RemoteTask, 1)
-			task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+			task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 			tasks.set(task.ID, `{"status":"input_required","inputRequests":{"x":`+tc.request+`}}`)
 			_, err := wait(t, over)
 			if e := callError(t, err); e.Code != router.OutputInvalid || e.Execution != state.Unknown || !strings.Contains(e.Message, tc.says) {

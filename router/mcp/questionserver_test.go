@@ -166,7 +166,7 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 	if len(m.ID) == 0 {
 		return ""
 	}
-	result := ""
+	var result string
 	switch m.Method {
 	case "server/discover":
 		if !s.modern {

@@ -90,7 +90,7 @@ func TestATaskOfARealServerOfTheEarlierEra(t *testing.T) {
 		recorded := make(chan state.RemoteTask, 1)
 		slow := long(recorded)
 		slow.Tool = "slow"
-		task, over := begin(t, t.Context(), c, s, slow, recorded)
+		task, over := begin(t.Context(), t, c, s, slow, recorded)
 		if task.ID == "" || task.TTL == 0 {
 			t.Errorf("recorded as %+v", task)
 		}

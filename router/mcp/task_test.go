@@ -40,7 +40,7 @@ type ended struct {
 }
 
 // begin makes a call and returns once its task is recorded.
-func begin(t *testing.T, ctx context.Context, c *mcp.Client, s *router.Server, call router.ToolCall, recorded chan state.RemoteTask) (state.RemoteTask, chan ended) {
+func begin(ctx context.Context, t *testing.T, c *mcp.Client, s *router.Server, call router.ToolCall, recorded chan state.RemoteTask) (state.RemoteTask, chan ended) {
 	t.Helper()
 	over := make(chan ended, 1)
 	go func() {
@@ -83,7 +83,7 @@ func TestATaskIsRecordedThenWaitedForUntilItHasEnded(t *testing.T) {
 	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
 		c := newClient(t, nil)
 		recorded := make(chan state.RemoteTask, 1)
-		task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+		task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 		if task.ID != "task-1" || task.TTL != time.Minute || task.Poll != 50*time.Millisecond || time.Since(task.Created) > within {
 			t.Errorf("recorded as %+v", task)
 		}
@@ -133,7 +133,7 @@ func TestAToolThatNeedsNoTaskBecomesOneWhenItMayRunLong(t *testing.T) {
 	}
 	slow := quick
 	slow.Max = time.Hour
-	task, over := begin(t, t.Context(), c, s, slow, recorded)
+	task, over := begin(t.Context(), t, c, s, slow, recorded)
 	tasks.set(task.ID, done)
 	r, err := wait(t, over)
 	structured(t, r, err)
@@ -151,7 +151,7 @@ func TestATaskStaysNonTerminalAfterTasksCancelUntilTheWorkerActs(t *testing.T) {
 		recorded := make(chan state.RemoteTask, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		task, over := begin(t, ctx, c, s, long(recorded), recorded)
+		task, over := begin(ctx, t, c, s, long(recorded), recorded)
 		eventually(t, "a question about the task", func() bool { return tasks.asked("tasks/get") > 0 })
 		cancel()
 		_, err := wait(t, over) // although the task runs
@@ -189,7 +189,7 @@ func TestTheConnectionClosingLosesNothing(t *testing.T) {
 			s.Dial.Env[taskDir] = tasks.dir
 			c := newClient(t, &mcp.Options{Backoff: mcp.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond}})
 			recorded := make(chan state.RemoteTask, 1)
-			task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+			task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 			tasks.note("exit") // the process ends at its next request
 			eventually(t, "another process of the server", func() bool {
 				return strings.Count(tasks.logged(), "server/discover") > 1 || strings.Count(tasks.logged(), "initialize") > 1
@@ -209,7 +209,7 @@ func TestTheConnectionClosingLosesNothing(t *testing.T) {
 			s, ts := raw(t, tasks)
 			c := newClient(t, nil)
 			recorded := make(chan state.RemoteTask, 1)
-			task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+			task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 			for range 3 {
 				asked := tasks.asked("tasks/get")
 				ts.CloseClientConnections()
@@ -257,7 +257,7 @@ func TestReattachingInAnotherClientProcessCallsNothing(t *testing.T) {
 	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
 		c := newClient(t, nil)
 		recorded := make(chan state.RemoteTask, 1)
-		task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+		task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
 		if err := c.Close(ctx); err != nil { // as when this process ends

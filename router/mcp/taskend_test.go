@@ -31,7 +31,7 @@ func TestHowATaskEndedBecomesOneOfTheCodes(t *testing.T) {
 			eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
 				c := newClient(t, nil)
 				recorded := make(chan state.RemoteTask, 1)
-				task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+				task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 				tasks.set(task.ID, tc.members)
 				_, err := wait(t, over)
 				e := callError(t, err)
@@ -47,7 +47,7 @@ func TestATasksOwnErrorIsAResult(t *testing.T) {
 	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
 		c := newClient(t, nil)
 		recorded := make(chan state.RemoteTask, 1)
-		task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+		task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 		status := "completed"
 		if !tasks.modern {
 			status = "failed"
@@ -92,7 +92,7 @@ func TestATaskSurvivesTheSessionInWhichItBegan(t *testing.T) {
 	}))
 	c := newClient(t, nil)
 	recorded := make(chan state.RemoteTask, 1)
-	task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+	task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 	session.Add(1)
 	asked := tasks.asked("tasks/get")
 	eventually(t, "a question in a new session", func() bool { return tasks.asked("tasks/get") > asked && tasks.asked("initialize") == 2 })
@@ -108,7 +108,7 @@ func TestATaskIsWaitedForAlthoughItsServerWasForgotten(t *testing.T) {
 	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
 		c := newClient(t, nil)
 		recorded := make(chan state.RemoteTask, 1)
-		task, over := begin(t, t.Context(), c, s, long(recorded), recorded)
+		task, over := begin(t.Context(), t, c, s, long(recorded), recorded)
 		c.Forget(s.ID)
 		asked := tasks.asked("tasks/get")
 		eventually(t, "a question about the task", func() bool { return tasks.asked("tasks/get") > asked })
@@ -128,7 +128,7 @@ func TestWhatATaskSaysOfItselfIsTold(t *testing.T) {
 		told := make(chan string, 10)
 		telling := long(recorded)
 		telling.Progress = func(_, _ float64, message string) { told <- message }
-		task, over := begin(t, t.Context(), c, s, telling, recorded)
+		task, over := begin(t.Context(), t, c, s, telling, recorded)
 		eventually(t, "a first look", func() bool { return tasks.asked("tasks/get") > 0 })
 		tasks.set(task.ID, `{"status":"working","statusMessage":"half\u001b[31m way"}`)
 		select {

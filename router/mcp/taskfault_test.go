@@ -60,7 +60,7 @@ func TestAQuestionAboutATaskThatIsLostIsAskedAgain(t *testing.T) {
 				tasks := &taskServer{modern: modern, dir: t.TempDir()}
 				s, met := faulty(t, tasks, tc.times, tc.fault)
 				recorded := make(chan state.RemoteTask, 1)
-				task, over := begin(t, t.Context(), newClient(t, quickly()), s, long(recorded), recorded)
+				task, over := begin(t.Context(), t, newClient(t, quickly()), s, long(recorded), recorded)
 				eventually(t, "an answer after the faults", func() bool { return met.Load() > tc.times })
 				tasks.set(task.ID, done)
 				r, err := wait(t, over)
@@ -91,7 +91,7 @@ func TestAServerThatCannotSayHowATaskIsIsLeftInTheEnd(t *testing.T) {
 			recorded := make(chan state.RemoteTask, 1)
 			left := long(recorded)
 			left.Idle = time.Second
-			_, over := begin(t, t.Context(), newClient(t, o), s, left, recorded)
+			_, over := begin(t.Context(), t, newClient(t, o), s, left, recorded)
 			_, err := wait(t, over)
 			if e := callError(t, err); e.Code != tc.code || e.Execution != state.Unknown || !strings.Contains(e.Message, tc.says) {
 				t.Errorf("%v %s", e, e.Execution)
@@ -110,7 +110,7 @@ func TestATaskThatNeverEndsIsEndedByTheMaximumClock(t *testing.T) {
 		never := long(recorded)
 		never.Idle, never.Max = 600*time.Millisecond, 1500*time.Millisecond
 		begun := time.Now()
-		task, over := begin(t, t.Context(), c, s, never, recorded)
+		task, over := begin(t.Context(), t, c, s, never, recorded)
 		stop := make(chan struct{})
 		defer close(stop)
 		go func() { // it says something new all the time, and comes to no end
@@ -144,7 +144,7 @@ func TestATaskThatSaysNothingNewIsEndedByTheIdleClock(t *testing.T) {
 		recorded := make(chan state.RemoteTask, 1)
 		mute := long(recorded)
 		mute.Idle = 400 * time.Millisecond
-		_, over := begin(t, t.Context(), c, s, mute, recorded)
+		_, over := begin(t.Context(), t, c, s, mute, recorded)
 		_, err := wait(t, over)
 		if e := callError(t, err); e.Code != router.Timeout || e.Clock != "idle" || e.Execution != state.Unknown {
 			t.Errorf("%v, clock %s, %s", e, e.Clock, e.Execution)
