@@ -75,7 +75,7 @@ func TestEachRiskIsFoundAndItsRemedyIsAFileThatLoads(t *testing.T) {
 	}{
 		{"tool-missing", review.Risk, func(_ *router.Inspection, m *router.Terms) { m.Name, m.Tool = "lok", nil }, "tool: look"},
 		{"safe-but-writes", review.Note, func(_ *router.Inspection, m *router.Terms) { m.Tool.ReadOnly = &no }, "effect: unsafe"},
-		{"effect-unsaid", review.Note, func(in *router.Inspection, m *router.Terms) {
+		{"hint-not-trusted", review.Note, func(in *router.Inspection, m *router.Terms) {
 			m.Effect, m.Offer.Effect, m.From, m.Tool.ReadOnly = state.Unsafe, "", router.Unsaid, &yes
 			pin(in)
 		}, "effect: safe"},

@@ -17,7 +17,7 @@ var toolRules = []rule{
 	{"tool-missing", Risk, toolMissing},
 	{"tool-held-back", Note, toolHeldBack},
 	{"safe-but-writes", Note, safeButWrites},
-	{"effect-unsaid", Note, effectUnsaid},
+	{"hint-not-trusted", Note, hintNotTrusted},
 	{"unsafe-without-verify", Risk, unsafeWithoutVerify},
 	{"verify-unusable", Risk, verifyUnusable},
 	{"conditional-without-key", Risk, conditionalWithoutKey},
@@ -74,22 +74,14 @@ func safeButWrites(l *look, t *Tool) *Finding {
 	return f
 }
 
-func effectUnsaid(l *look, t *Tool) *Finding {
-	if !t.offered() || t.terms.From != router.Unsaid || t.Missing {
+func hintNotTrusted(l *look, t *Tool) *Finding {
+	if !t.offered() || t.terms.From != router.Unsaid || !t.reads() {
 		return nil
 	}
-	if t.reads() {
-		return &Finding{
-			Says:  "it says that it only reads, and hints count only of servers that are trusted",
-			Then:  "it is unsafe: a call of unknown outcome pauses the thread until a person looks",
-			Fix:   "if it only reads, say so (or trust: true at the server, for all its hints)",
-			Paste: l.offer(t, says("effect", "safe")),
-		}
-	}
 	return &Finding{
-		Says:  "nobody says what it does to the world",
-		Then:  "it is unsafe: a call of unknown outcome is never made again by itself",
-		Fix:   "say its effect; if it only reads:",
+		Says:  "it says that it only reads, and hints count only of servers that are trusted",
+		Then:  "it is unsafe: a call of unknown outcome pauses the thread until a person looks",
+		Fix:   "if it only reads, say so (or trust: true at the server, for all its hints)",
 		Paste: l.offer(t, says("effect", "safe")),
 	}
 }
@@ -101,6 +93,9 @@ func unsafeWithoutVerify(l *look, t *Tool) *Finding {
 	f := &Finding{
 		Says: "unsafe, and no tool tells afterwards whether a call took effect",
 		Then: "a call whose answer is lost pauses the thread until a person has looked",
+	}
+	if t.terms.From == router.Unsaid {
+		f.Says = "unsafe, for nobody says what it does, and no tool tells afterwards whether a call took effect"
 	}
 	if key := keyOf(t); key != "" {
 		f.Fix = fmt.Sprintf("it takes %s: if it takes effect once only under the same one, say so:", key)

@@ -88,7 +88,7 @@ func TestAReviewIsColouredOnlyWhereItMayBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := colored.String()
-	for _, code := range []string{good, bad, faint, bold} {
+	for _, code := range []string{good, bad, warn, faint, bold} {
 		text = strings.ReplaceAll(text, "\x1b["+code+"m", "")
 	}
 	if text = strings.ReplaceAll(text, "\x1b[0m", ""); text != plain.String() {
