@@ -34,6 +34,7 @@
 //	        effect: conditional
 //	        key: idempotencyKey          # the argument for the key, or _meta.NAME
 //	        ledger: {name: billing, keeps: 24h}
+//	        verify: find_charge          # a safe tool that says whether a call took effect
 //	  search:
 //	    url: https://search.example/mcp
 //	    auth:                            # shown where the server asks for it
@@ -98,6 +99,12 @@
 // description, schemas or annotations are not those that somebody approved, or before
 // somebody did. What was approved stands in a [Lock] beside this file, which
 // junction servers --approve writes.
+//
+// verify names a safe tool of the same server, which is asked what became of a call
+// of unknown outcome before a person is. Written as {tool, with, result} it has
+// mappings of its own: with makes its arguments of the call's, named with, and of the
+// idempotency key, named key; result makes {happened, result} of its answer, which
+// without one must have that form.
 //
 // # Ledgers
 //
