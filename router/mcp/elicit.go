@@ -93,9 +93,9 @@ func (c *conn) elicited(ctx context.Context, req transport.JSONRPCRequest) *tran
 		a.open.Add(-1)
 		why = "too many questions of this call wait for an answer"
 	default:
-		c.question(a, req.ID, q)
+		c.question(a, req.ID, q, task)
 		return nil
 	}
 	c.log.Debug("a question of the server was declined", "why", why)
-	return transport.NewJSONRPCResultResponse(req.ID, encodeAnswer(router.QuestionAnswer{Action: actionDecline}, q, why))
+	return transport.NewJSONRPCResultResponse(req.ID, encodeAnswer(router.QuestionAnswer{Action: actionDecline}, q, task, why))
 }

@@ -49,7 +49,7 @@ func readQuestion(raw json.RawMessage) (q router.Question, task string, err erro
 
 // question asks a person off the reader's path, and answers the server: with
 // cancel when the call ends first. The idle clock of the call stands still.
-func (c *conn) question(a *asker, id protocol.RequestId, q router.Question) {
+func (c *conn) question(a *asker, id protocol.RequestId, q router.Question, task string) {
 	resume := a.pause()
 	answers := make(chan router.QuestionAnswer, 1)
 	go func() { answers <- c.put(a, q) }() // one that outlives its context is not waited for
@@ -65,7 +65,7 @@ func (c *conn) question(a *asker, id protocol.RequestId, q router.Question) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), farewell)
 		defer cancel()
-		err := c.reply(ctx, transport.NewJSONRPCResultResponse(id, encodeAnswer(got, q, "")))
+		err := c.reply(ctx, transport.NewJSONRPCResultResponse(id, encodeAnswer(got, q, task, "")))
 		if err != nil {
 			c.log.Debug("the server was not told the answer to its question", "error", c.secrets.text(excerpt(err.Error())))
 		}
@@ -101,22 +101,26 @@ func (c *conn) put(a *asker, q router.Question) (got router.QuestionAnswer) {
 	return got
 }
 
-// encodeAnswer is the result of elicitation/create.
-func encodeAnswer(a router.QuestionAnswer, q router.Question, why string) json.RawMessage {
+// encodeAnswer is the result of elicitation/create; task is the one that the
+// question named, why the reason for which no person was asked.
+func encodeAnswer(a router.QuestionAnswer, q router.Question, task, why string) json.RawMessage {
 	type answer struct {
 		Action  string          `json:"action"`
 		Content json.RawMessage `json:"content,omitempty"`
 		Meta    map[string]any  `json:"_meta,omitempty"`
 	}
-	out := answer{Action: a.Action}
+	out := answer{Action: a.Action, Meta: map[string]any{}}
 	if a.Action == actionAccept && q.URL == "" {
 		out.Content = a.Content
 		if len(out.Content) == 0 {
 			out.Content = json.RawMessage(`{}`)
 		}
 	}
+	if task != "" {
+		out.Meta[relatedTask] = map[string]string{"taskId": task}
+	}
 	if why != "" {
-		out.Meta = map[string]any{reasonKey: why}
+		out.Meta[reasonKey] = why
 	}
 	b, err := json.Marshal(out)
 	if err != nil { // content is checked, the rest is plain text
