@@ -180,6 +180,9 @@ func TestCondition7AfterABrokenSubscriptionTheRecordIsReadAgainBeforeDeciding(t 
 	if enough(4) || !enough(1) {
 		t.Error("the decision was made by the record from before the break")
 	}
+	if w.Known() {
+		t.Error("without a subscription, the record is believed")
+	}
 	listen() // a new one
 	until(t, "a new subscription", func() bool { return enough(1) && w.Known() })
 }
