@@ -1,6 +1,9 @@
 package mcp
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // watch looks through an event stream for the event that holds an answer: a message
 // with an id and without a method. It keeps nothing of what it has seen, however
@@ -15,7 +18,13 @@ type watch struct {
 // answer returns how much of p comes before the end of the first event with an
 // answer; -1: that is not in p.
 func (w *watch) answer(p []byte) int {
-	for i, c := range p {
+	for i := 0; i < len(p); i++ {
+		if w.inData {
+			if i += w.data.idle(p[i:]); i == len(p) {
+				break
+			}
+		}
+		c := p[i]
 		switch {
 		case c == '\r': // ends a line together with LF only
 		case c == '\n':
@@ -57,6 +66,20 @@ type members struct {
 const longestMember = 16
 
 func (m *members) forget() { *m = members{name: m.name[:0]} }
+
+// idle is how much of p take need not see: the inside of a string that names
+// nothing, which is most of a large answer.
+func (m *members) idle(p []byte) int {
+	if !m.quoted || m.naming || m.escaped {
+		return 0
+	}
+	for _, end := range []byte{'"', '\\', '\n'} {
+		if i := bytes.IndexByte(p, end); i >= 0 {
+			p = p[:i]
+		}
+	}
+	return len(p)
+}
 
 func (m *members) take(c byte) {
 	if m.quoted {
