@@ -67,11 +67,16 @@ func Open(ctx context.Context, path string) (*Stock, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &Stock{store: store, ledger: l}, nil
+	s := &Stock{store: store, ledger: l}
+	s.watchers.stock = s
+	return s, nil
 }
 
-// Close lets go of the file.
-func (s *Stock) Close() error { return s.store.Close() }
+// Close ends what watches the stock, and lets go of the file.
+func (s *Stock) Close() error {
+	s.watchers.close()
+	return s.store.Close()
+}
 
 // Ledger is what makes a key reserve once.
 func (s *Stock) Ledger() *ledger.Ledger { return s.ledger }

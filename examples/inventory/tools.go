@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -32,7 +30,7 @@ func Tools(s *Stock) ([]mcpserver.ServerTool, error) {
 		return nil, err
 	}
 	return []mcpserver.ServerTool{
-		{Tool: reserveTool(), Handler: s.told(once.Handle(s.reserve))},
+		{Tool: reserveTool(), Handler: once.Handle(s.reserve)},
 		{Tool: getTool(), Handler: s.get},
 		{Tool: findTool(), Handler: s.find},
 	}, nil
@@ -50,7 +48,7 @@ func Equip(m *mcpserver.MCPServer, s *Stock) {
 	t := mcp.NewResourceTemplate(resource+"{sku}", "stock", mcp.WithTemplateMIMEType("application/json"),
 		mcp.WithTemplateDescription("The record of one article, as get_inventory tells it."))
 	m.AddResourceTemplate(t, func(ctx context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-		sku, err := url.PathUnescape(strings.TrimPrefix(r.Params.URI, resource))
+		sku, err := skuOf(r.Params.URI)
 		if err != nil {
 			return nil, err
 		}
@@ -91,22 +89,6 @@ func (s *Stock) reserve(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallTo
 		return nil, err
 	}
 	return mcp.NewToolResultStructuredOnly(reservation{ID: run.Receipt, Order: in.Order, Free: free, Payment: in.Payment}), nil
-}
-
-// told tells those who watch an article at this server when it has changed: after
-// the commit, and not of replays.
-func (s *Stock) told(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
-	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		result, err := next(ctx, r)
-		if err != nil || result.IsError {
-			return result, err
-		}
-		execution, _ := result.Meta.GetMetaField(mcptool.MetaName).(map[string]any)
-		if execution["replayed"] == false {
-			s.watchers.changed(resource + url.PathEscape(r.GetString("sku", "")))
-		}
-		return result, nil
-	}
 }
 
 func (s *Stock) get(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
