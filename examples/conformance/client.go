@@ -22,6 +22,7 @@ const (
 	envContext   = "MCP_CONFORMANCE_CONTEXT" // a JSON object, of some scenarios
 	envJunction  = "CONFORMANCE_JUNCTION"    // the program
 	envWorkflows = "CONFORMANCE_WORKFLOWS"   // the directory
+	envLimit     = "CONFORMANCE_LIMIT"       // how long it may take: the suite ends only the shell around it
 	envURL       = "CONFORMANCE_URL"         // of the suite's server, for the servers file
 )
 
@@ -37,6 +38,13 @@ const waiting = 3
 // client uses the server at url as the scenario asks for, by way of junction, and
 // returns the exit code.
 func client(ctx context.Context, url string, env func(string) string, out, errs io.Writer) int {
+	limit, err := time.ParseDuration(env(envLimit))
+	if err != nil {
+		fmt.Fprintln(errs, "conformance client:", err)
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	dir, err := os.MkdirTemp("", "conformance-client-")
 	if err != nil {
 		fmt.Fprintln(errs, "conformance client:", err)

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
 // prepare returns the input of the scenario's workflow, nil where it needs none.
 func (c *caller) prepare(ctx context.Context, given string) ([]byte, error) {
+	if strings.HasPrefix(c.scenario, "auth/") {
+		return nil, c.authorize(given)
+	}
 	switch c.scenario {
 	case "http-custom-headers":
 		return callsOf(given)
@@ -15,6 +22,31 @@ func (c *caller) prepare(ctx context.Context, given string) ([]byte, error) {
 		return c.schemaOf(ctx, "json_schema_2020_12_tool")
 	}
 	return nil, nil
+}
+
+// authorize chooses the servers file in which junction is a client of the suite's
+// authorization server. Where the suite tells no client of its own, it is one that
+// is not registered there.
+func (c *caller) authorize(given string) error {
+	var as struct {
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+		Key    string `json:"private_key_pem"`
+	}
+	if given != "" {
+		if err := json.Unmarshal([]byte(given), &as); err != nil {
+			return fmt.Errorf("reading %s: %w", envContext, err)
+		}
+	}
+	c.servers = filepath.Join(c.workflows, "oauth.yaml")
+	c.env = append(c.env, "CONFORMANCE_CLIENT_ID="+cmp.Or(as.ID, "stranger"), "CONFORMANCE_CLIENT_SECRET="+cmp.Or(as.Secret, "unregistered"))
+	if as.Key == "" {
+		return nil
+	}
+	c.servers = filepath.Join(c.workflows, "oauth-key.yaml")
+	file := filepath.Join(c.dir, "key.pem")
+	c.env = append(c.env, "CONFORMANCE_KEY_FILE="+file)
+	return os.WriteFile(file, []byte(as.Key), 0o600)
 }
 
 // callsOf are the calls that the suite asks for, with their arguments as they are.

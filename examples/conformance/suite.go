@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -151,21 +151,32 @@ func (r *runner) program(suite string) string {
 	return filepath.Join(r.dir, "node_modules", "conformance-"+suite, "dist", "index.js")
 }
 
+// timed is the scenario in which the suite times the client: it warns of what comes
+// 200 ms late, so it has the machine to itself.
+const timed = "sse-retry"
+
 // all runs the scenarios, some at once, and returns their results in their order.
 func (r *runner) all(ctx context.Context, scenarios []scenario, atOnce int) ([]result, error) {
 	results := make([]result, len(scenarios))
+	var said atomic.Int64
+	run := func(ctx context.Context, i int) (err error) {
+		results[i], err = r.one(ctx, scenarios[i])
+		fmt.Fprintf(os.Stderr, "%d/%d %s\n", said.Add(1), len(scenarios), scenarios[i])
+		return err
+	}
+	for i, s := range scenarios {
+		if s.Name == timed {
+			if err := run(ctx, i); err != nil {
+				return nil, err
+			}
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	var said sync.Mutex
 	for i, s := range scenarios {
-		group.Go(func() error {
-			var err error
-			results[i], err = r.one(ctx, s)
-			said.Lock()
-			defer said.Unlock()
-			fmt.Fprintf(os.Stderr, "%d/%d %s\n", i+1, len(scenarios), s)
-			return err
-		})
+		if s.Name != timed {
+			group.Go(func() error { return run(ctx, i) })
+		}
 	}
 	return results, group.Wait()
 }
@@ -188,7 +199,8 @@ func (r *runner) one(ctx context.Context, s scenario) (result, error) {
 	cmd := exec.CommandContext(ctx, r.node, args...)
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), envJunction+"="+r.junction, envWorkflows+"="+filepath.Join(r.dir, "workflows"), "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), envJunction+"="+r.junction, envWorkflows+"="+filepath.Join(r.dir, "workflows"),
+		envLimit+"="+(r.limit-r.limit/6).String(), "NO_COLOR=1")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err := cmd.Run()
