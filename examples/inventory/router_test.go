@@ -37,13 +37,16 @@ func route(t *testing.T, text string) *router.Router {
 	return r
 }
 
+func scope(task string) state.Scope {
+	return state.Scope{Thread: "t", Lineage: "l", Task: task, Node: "reserve"}
+}
+
 // do makes a hop of a task of its own.
 func do(t *testing.T, r *router.Router, task string, with map[string]any) (state.Answer, error) {
 	t.Helper()
-	scope := state.Scope{Thread: "t", Lineage: "l", Task: task, Node: "reserve"}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ctx = state.WithJournal(ctx, state.NewJournal(scope, state.JournalOptions{}))
+	ctx = state.WithJournal(ctx, state.NewJournal(scope(task), state.JournalOptions{}))
 	return r.Do(ctx, state.Call{Capability: "reservation", With: with})
 }
 
@@ -113,6 +116,24 @@ func TestARouterWhoseAnswersAreLostReservesOnceForEachHop(t *testing.T) {
 		t.Fatalf("in %d hops no answer was lost", hops)
 	}
 	reservedIs(t, file, int64(2*hops))
+}
+
+func TestARouterIsToldThatAKeyStandsForAnotherOrder(t *testing.T) {
+	t.Parallel()
+	file := newFile(t)
+	hop, err := state.NewJournal(scope("task"), state.JournalOptions{}).Begin("", "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reserve(t, stdio(t, file), order(hop.Key()))
+	r := route(t, "mcpServers:"+entry("a", file, filepath.Join(t.TempDir(), "calls"), "effect: conditional, key: idempotencyKey"))
+	with := order("", "quantity", 3)
+	delete(with, "idempotencyKey")
+	_, err = do(t, r, "task", with)
+	if failed, ok := errors.AsType[*router.AttemptsError](err); !ok || failed.Code() != string(router.IdempotencyConflict) || len(failed.Attempts) != 1 {
+		t.Errorf("%v, want a conflict after one attempt", err)
+	}
+	reservedIs(t, file, 2)
 }
 
 func TestTheWorkflowAndItsServersFit(t *testing.T) {
