@@ -65,7 +65,7 @@ type conn struct {
 	inFlight int
 	retired  bool
 	idle     chan struct{} // closed once retired and nothing is in flight
-	partings sync.WaitGroup
+	partings errands
 }
 
 // newConn wraps a link whose handshake is done. Ids start at a random place:

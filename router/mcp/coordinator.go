@@ -204,9 +204,10 @@ func (c *coordinator) ends(as phase) bool {
 	return true
 }
 
-// notice says whether the server is owed word that nobody waits any more.
+// notice says whether the server is owed word that nobody waits any more. One that
+// has answered meanwhile is not.
 func (c *coordinator) notice() bool {
-	return c.left && (c.phase == cancelled || c.phase == timedOut)
+	return c.left && !c.answered && (c.phase == cancelled || c.phase == timedOut)
 }
 
 // progress takes a report; noStray: it rises, and has set the idle clock back.

@@ -238,7 +238,7 @@ func (w *walk) judge(what string, was coordinator) string {
 		return "alive past the maximum"
 	case is.due() > exploredMax || is.maximum != exploredMax || is.caller != exploredCaller:
 		return "the maximum moved"
-	case is.notice() != (w.left && (is.phase == cancelled || is.phase == timedOut)):
+	case is.notice() != (w.left && w.answers == 0 && (is.phase == cancelled || is.phase == timedOut)):
 		return "a notice for what was never sent, or none for what was"
 	case is.phase == timedOut && was.phase == started && is.ranOut == noClock:
 		return "timed out by no clock"

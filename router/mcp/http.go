@@ -91,6 +91,9 @@ func (l *httpLink) judge(ex *exchange, req transport.JSONRPCRequest,
 			(ex.status == http.StatusBadRequest || ex.status == http.StatusNotFound) {
 			return resp, nil // which error it is decides the era
 		}
+		// An answer it is, so that no cancel follows it; one that came late tells more
+		// than that it did.
+		ex.flight.answered(ex.id)
 		e := ex.rejection(l.hop.credentials || len(l.hop.wallet.cards) > 0)
 		if ex.unmet != nil {
 			e = ex.unmet.apply(e)

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"math"
+	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -91,7 +93,7 @@ func TestAnAnswerReadAfterItsCancelIsSuppressedOverHTTPToo(t *testing.T) {
 	}
 	cancel()
 	got, e := l.judge(ex, req, resp, nil)
-	if got != nil || e == nil || e.Code != router.Cancelled || e.Execution != state.Unknown || !ex.flight.owesNotice() {
+	if got != nil || e == nil || e.Code != router.Cancelled || e.Execution != state.Unknown || ex.flight.owesNotice() {
 		t.Errorf("%+v, %v", got, e)
 	}
 	if n := l.asked.tally.count(LateAnswer); n != 1 {
@@ -102,4 +104,34 @@ func TestAnAnswerReadAfterItsCancelIsSuppressedOverHTTPToo(t *testing.T) {
 	if got, e := l.judge(other, req, resp, nil); got != nil || e.Code != router.OutputInvalid {
 		t.Errorf("an answer under another id: %+v, %v", got, e)
 	}
+}
+
+func TestNoCancelIsSentAfterARefusal(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, ex := withExchange(ctx, 7)
+	ex.flight.leave()
+	ex.status = http.StatusServiceUnavailable
+	l := &httpLink{asked: newRequests(newTally()), hop: &origin{wallet: &wallet{}}}
+	_, e := l.judge(ex, transport.JSONRPCRequest{ID: protocol.NewRequestId(int64(7)), Method: "tools/call"}, nil, nil)
+	cancel()
+	if e.Code != router.ServerOverload || ex.flight.settle() != completed || ex.flight.owesNotice() {
+		t.Errorf("%v, %v", e, ex.flight.settle())
+	}
+}
+
+func TestNoErrandBeginsOnceTheyAreWaitedFor(t *testing.T) {
+	var e errands
+	var began, all sync.WaitGroup
+	for range 100 {
+		began.Add(1)
+		all.Go(func() {
+			began.Done()
+			e.Go(func() {})
+		})
+	}
+	began.Wait()
+	e.Wait()
+	all.Wait()
+	e.Go(func() { t.Error("it began") })
+	e.Wait()
 }
