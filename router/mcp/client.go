@@ -116,6 +116,7 @@ type Client struct {
 	spawn *spawner
 
 	mu      sync.RWMutex
+	parting sync.WaitGroup   // requests that cancel tasks
 	tending chan struct{}    // as many tokens as tasks are looked after that were given up
 	peers   map[string]*peer // by server id
 	tallies map[string]*tally
@@ -178,14 +179,16 @@ func (c *Client) Forget(id string) {
 	}
 }
 
-// Close ends every connection and child process. Calls in flight fail. When ctx
-// ends first, children are killed at once; Close then returns ctx's error.
+// Close ends every connection and child process. Calls in flight fail; tasks that
+// were given up a moment ago are still told so. When ctx ends first, children are
+// killed at once; Close then returns ctx's error.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	peers := c.peers
 	c.peers = map[string]*peer{}
 	c.mu.Unlock()
+	c.lastWords(ctx)
 	c.end()
 	var ending sync.WaitGroup
 	for _, p := range peers {

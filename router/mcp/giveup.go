@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"junction/router"
@@ -30,9 +31,9 @@ func (w *wait) giveUp(e *router.CallError) {
 		w.line.conn = nil // it is l's to give back
 	}
 	l.join = nil
-	if !w.p.client.background(func() {
+	if !w.p.client.background(func(said func()) {
 		defer l.hangUp()
-		l.cancelTask(w.p.client.base, w.seed, w.task.Poll)
+		l.cancelTask(w.p.client.base, said, w.seed, w.task.Poll)
 	}) {
 		l.hangUp()
 	}
@@ -50,10 +51,12 @@ func (w *wait) goesOn(e *router.CallError) bool {
 
 // cancelTask asks a task to end, and then whether it has: the answer to the first
 // is only that it was heard (R28). A result that comes is late, and counted.
-func (l *line) cancelTask(base context.Context, seed uint64, poll time.Duration) {
+func (l *line) cancelTask(base context.Context, said func(), seed uint64, poll time.Duration) {
 	ctx, cancel := context.WithTimeout(base, afterCancel)
 	defer cancel()
-	if _, e := l.put(ctx, methodTaskCancel, nil, pollWithin); e != nil && ctx.Err() != nil {
+	_, e := l.put(ctx, methodTaskCancel, nil, pollWithin)
+	said()
+	if e != nil && ctx.Err() != nil {
 		return
 	} // an error of the server's says that the task has ended, or is gone: so will its status
 	select {
@@ -90,14 +93,39 @@ func (l *line) cancelTask(base context.Context, seed uint64, poll time.Duration)
 	}
 }
 
-// background runs f for the client; false: the client is closed, and f was not
-// run.
-func (c *Client) background(f func()) bool {
+// background runs f for the client, which calls said once it has told a server that
+// its task is given up; false: the client is closed, and f was not run.
+func (c *Client) background(f func(said func())) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.closed {
 		return false
 	}
-	c.work.Go(f)
+	c.parting.Add(1)
+	said := sync.OnceFunc(c.parting.Done)
+	c.work.Go(func() {
+		defer said()
+		f(said)
+	})
 	return true
+}
+
+// lastWord bounds how long a closing client waits until servers have heard that
+// their tasks are given up.
+const lastWord = 2 * time.Second
+
+// lastWords lets such requests that are under way arrive.
+func (c *Client) lastWords(ctx context.Context) {
+	heard := make(chan struct{})
+	go func() {
+		c.parting.Wait()
+		close(heard)
+	}()
+	limit := time.NewTimer(lastWord)
+	defer limit.Stop()
+	select {
+	case <-heard:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
 }

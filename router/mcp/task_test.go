@@ -314,3 +314,26 @@ func TestACancelWhileTheTaskIsRecordedCancelsTheTaskThen(t *testing.T) {
 		tasks.set("task-1", `{"status":"cancelled"}`)
 	})
 }
+
+func TestATaskIsCancelledAlthoughTheClientIsClosedAtOnce(t *testing.T) {
+	eachTaskServer(t, func(t *testing.T, s *router.Server, tasks *taskServer) {
+		c := newClient(t, nil)
+		recorded := make(chan state.RemoteTask, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, over := begin(ctx, t, c, s, long(recorded), recorded)
+		cancel()
+		_, err := wait(t, over)
+		if e := callError(t, err); e.Code != router.Cancelled {
+			t.Error(e)
+		}
+		end, stop := context.WithTimeout(t.Context(), within)
+		defer stop()
+		if err := c.Close(end); err != nil {
+			t.Fatal(err)
+		}
+		if n := tasks.asked("tasks/cancel"); n != 1 {
+			t.Errorf("the task was cancelled %d times", n)
+		}
+	})
+}
