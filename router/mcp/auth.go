@@ -189,7 +189,7 @@ func (w *wallet) fetch(k *card, old *badge, d demand, r *renewal) {
 	k.renewal = nil
 	if e != nil {
 		k.failures++
-		k.retryAt, k.failure = time.Now().Add(max(e.RetryAfter, k.pace(k.failures))), e
+		k.retryAt, k.failure = time.Now().Add(max(min(e.RetryAfter, longestAsked), k.pace(k.failures))), e
 		r.err = e
 		return
 	}

@@ -229,6 +229,32 @@ func TestACredentialRevokedInASessionOpensAnotherSessionWithTheNext(t *testing.T
 	}
 }
 
+func TestACredentialThatIsGoodForTheHandshakeOnlyIsLeftForTheNext(t *testing.T) {
+	for _, modern := range []bool{true, false} {
+		g, s := newGate(t, modern, func(h http.Header) bool {
+			return h.Get("X-Api-Key") != "" || h.Get("Authorization") != "" && h.Get("Mcp-Name") == ""
+		}, "X-MCP-Auth-Schemes", "bearer, api-key")
+		taken := g.call
+		g.call = func(w http.ResponseWriter, r *http.Request, id string) {
+			if r.Header.Get("X-Api-Key") == "" {
+				status(401, "", "X-MCP-Auth-Schemes", "bearer, api-key")(w, r, id)
+				return
+			}
+			taken(w, r, id)
+		}
+		s.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter2hunter2"}, {Scheme: "api-key", Token: "hunter3hunter3"}}
+		c := newSilent(t, "hunter2hunter2", "hunter3hunter3")
+		for range 2 {
+			if err := c.try(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, tools := g.counted(); tools != 2 {
+			t.Errorf("modern %v: %d calls", modern, tools)
+		}
+	}
+}
+
 func TestATokenFileIsReadAnewWhenTheServerRefusesWhatWasInIt(t *testing.T) {
 	g, s := newGate(t, false, wants("Authorization", "Bearer hunter2hunter2"), "WWW-Authenticate", "Bearer")
 	file := filepath.Join(t.TempDir(), "token")

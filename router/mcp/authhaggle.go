@@ -34,7 +34,7 @@ func (w *wallet) next(ctx context.Context, t *haggle, b *badge, d demand, inSess
 			return nil // a session is used by its owner only
 		}
 	}
-	for _, k := range w.cards {
+	for _, k := range w.preferred() {
 		if _, done := t.turned[k]; done {
 			continue
 		}
@@ -48,6 +48,17 @@ func (w *wallet) next(ctx context.Context, t *haggle, b *badge, d demand, inSess
 		t.turned[k], t.last = e.Message, e
 	}
 	return nil
+}
+
+// preferred are the cards in the operator's order, but for one that a session was
+// just given up for: it comes last.
+func (w *wallet) preferred() []*card {
+	gone := w.reopen.Load()
+	if gone == nil {
+		return w.cards
+	}
+	others := slices.DeleteFunc(slices.Clone(w.cards), func(k *card) bool { return k == gone })
+	return append(others, gone)
 }
 
 // again is the refused badge's successor of the same card, or what another
