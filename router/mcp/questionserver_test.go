@@ -83,8 +83,8 @@ func (s *questioner) answerModern(name string, params json.RawMessage) string {
 }
 
 // answerLegacy is the answer to a call in the earlier era; send sends a request
-// and returns where its answer comes.
-func (s *questioner) answerLegacy(name string, send func(method, params string) <-chan []byte) string {
+// and returns where its answer comes, tell a notification.
+func (s *questioner) answerLegacy(name string, send func(method, params string) <-chan []byte, tell func(method, params string)) string {
 	ask := func(method, params string) []byte { return <-send(method, params) }
 	switch name {
 	case "asks":
@@ -121,6 +121,14 @@ func (s *questioner) answerLegacy(name string, send func(method, params string) 
 	case "asks and goes":
 		send("elicitation/create", question)
 		return echoing([]byte("gone"))
+	case "asks as a task and tells":
+		s.mu.Lock()
+		s.answers["none"] = nil // nothing is asked, it has ended
+		s.mu.Unlock()
+		time.AfterFunc(200*time.Millisecond, func() {
+			tell("notifications/tasks/status", `{"taskId":"t-1","status":"completed","ttl":60000}`)
+		})
+		return `{"task":{"taskId":"t-1","status":"working","ttl":60000,"pollInterval":25000}}`
 	case "asks as a task", "asks as a task and works":
 		if name != "asks as a task" {
 			s.mu.Lock()
@@ -184,7 +192,7 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 		result = `{"protocolVersion":"2025-11-25","serverInfo":{"name":"q","version":"1"},"capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}`
 	case "tools/list":
 		var tools []string
-		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,asks a lot,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task,asks as a task and works", ",") {
+		for _, name := range strings.Split("asks,asks statelessly,asks to open,asks oddly,asks twice,asks and goes,asks nothing,asks nonsense,asks a lot,samples,roots,pings,sheds,sheds always,is odd,was told,asks as a task,asks as a task and works,asks as a task and tells", ",") {
 			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`, name,
 				map[bool]string{true: "required", false: "forbidden"}[strings.HasPrefix(name, "asks as a task")]))
 		}
@@ -201,7 +209,14 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 		result = fmt.Sprintf(`{"taskId":"t-1","status":%q,"statusMessage":"step %d","ttl":60000,"pollInterval":50}`, status, s.steps)
 		s.mu.Unlock()
 	case "tasks/result":
-		result = s.answerLegacy("asks of the task", s.sender(ask))
+		s.mu.Lock()
+		_, none := s.answers["none"]
+		s.mu.Unlock()
+		if none {
+			result = echoing([]byte("told"))
+			break
+		}
+		result = s.answerLegacy("asks of the task", s.sender(ask), nil)
 	case "tools/call":
 		var p struct{ Name string }
 		if err := json.Unmarshal(m.Params, &p); err != nil {
@@ -211,7 +226,7 @@ func (s *questioner) answer(body []byte, ask func(id, method, params string)) (s
 			result = s.answerModern(p.Name, m.Params)
 			break
 		}
-		result = s.answerLegacy(p.Name, s.sender(ask))
+		result = s.answerLegacy(p.Name, s.sender(ask), func(method, params string) { ask("", method, params) })
 	default:
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 	}
@@ -235,7 +250,11 @@ func newQuestioner(modern bool) *questioner {
 	return &questioner{modern: modern, waiting: map[string]chan []byte{}, answers: map[string]json.RawMessage{}}
 }
 
+// request is a notification when it has no id.
 func request(id, method, params string) string {
+	if id == "" {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)
+	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
 }
 

@@ -337,3 +337,21 @@ func TestATaskIsCancelledAlthoughTheClientIsClosedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestATaskIsAskedForAtOnceWhenItsServerSaysThatItChanged(t *testing.T) {
+	t.Parallel()
+	s := stdioServer(t, "questions, legacy") // over HTTP there is no stream to say it on
+	c := newClient(t, nil)
+	recorded := make(chan state.RemoteTask, 1)
+	telling := long(recorded)
+	telling.Tool, telling.Idle, telling.Max = "asks as a task and tells", 2*within, 2*within
+	begun := time.Now()
+	task, over := begin(t.Context(), t, c, s, telling, recorded)
+	r, err := wait(t, over)
+	if err != nil || r.Text != "told" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if took := time.Since(begun); took > task.Poll/2 {
+		t.Errorf("it was asked for after %v, of %v that the server wants between questions", took, task.Poll)
+	}
+}
