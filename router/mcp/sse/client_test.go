@@ -84,7 +84,7 @@ func TestThroughNginxASubscriptionHoldsWhereItIsKeptAlive(t *testing.T) {
 		every time.Duration
 		holds bool
 	}{
-		{"with comment lines", 250 * time.Millisecond, true},
+		{"with comment lines", 200 * time.Millisecond, true},
 		{"without", time.Hour, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestThroughNginxASubscriptionHoldsWhereItIsKeptAlive(t *testing.T) {
 			s.AddTool(protocol.NewTool("one"), tool)
 			lost := make(chan mcp.ReconnectPlan, 100)
 			c := caller(t, &mcp.Options{OnReconnect: func(p mcp.ReconnectPlan) { lost <- p }})
-			through := &router.Server{ID: "changing", Dial: router.Dial{URL: proxy(t, endpoint(t, s, &sse.Options{Every: tt.every}), "proxy_read_timeout 1s;") + "/mcp"}}
+			through := &router.Server{ID: "changing", Dial: router.Dial{URL: proxy(t, endpoint(t, s, &sse.Options{Every: tt.every}), "proxy_read_timeout 2s;") + "/mcp"}}
 			if _, err := c.Describe(t.Context(), through); err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestThroughNginxASubscriptionHoldsWhereItIsKeptAlive(t *testing.T) {
 				if tt.holds {
 					t.Errorf("the subscription was cut: %+v", p)
 				}
-			case <-time.After(3500 * time.Millisecond):
+			case <-time.After(5 * time.Second):
 				if !tt.holds {
 					t.Error("the subscription held: this test shows nothing")
 				}

@@ -242,7 +242,7 @@ func quietServer(t *testing.T, every time.Duration) string {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.(http.Flusher).Flush()
 		select {
-		case <-time.After(3500 * time.Millisecond):
+		case <-time.After(5 * time.Second):
 			io.WriteString(w, "data: at last\n\n")
 		case <-r.Context().Done():
 		}
@@ -258,12 +258,12 @@ func TestThroughNginxCommentLinesKeepAQuietStreamAlive(t *testing.T) {
 		every time.Duration
 		want  string
 	}{
-		{"with comment lines", 250 * time.Millisecond, "at last"},
+		{"with comment lines", 200 * time.Millisecond, "at last"},
 		{"without", time.Hour, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := events(t, get(t, proxy(t, quietServer(t, tt.every), "proxy_read_timeout 1s;")))
+			got := events(t, get(t, proxy(t, quietServer(t, tt.every), "proxy_read_timeout 2s;")))
 			if event, _ := await(t, got); event != tt.want {
 				t.Errorf("%q, want %q", event, tt.want)
 			}
