@@ -75,7 +75,7 @@ func TestATokenIsRenewedBesideTheCallsAndWaitedForAtItsEnd(t *testing.T) {
 			w := withMint(t, m)
 			begun := time.Now()
 			at := func(after time.Duration) string {
-				time.Sleep(time.Until(begun.Add(after))) // of the bubble
+				<-time.After(time.Until(begun.Add(after))) // of the bubble
 				defer synctest.Wait()
 				return worn(t, w)
 			}
@@ -121,7 +121,7 @@ func TestFiftyCallsAtTheEndOfATokenWaitForOneNewOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mint{ttl: time.Minute, takes: time.Second}
 		w := withMint(t, m)
-		time.Sleep(61 * time.Second)
+		<-time.After(61 * time.Second)
 		var calls sync.WaitGroup
 		for range 50 {
 			calls.Go(func() {
@@ -154,7 +154,7 @@ func TestAClosedWalletFetchesNothing(t *testing.T) {
 		if r.err == nil {
 			t.Error("a token of a closed wallet")
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if r := w.renew(k, nil, demand{}); r.err == nil || m.made.Load() != 1 {
 			t.Errorf("%v, %d fetched", r.err, m.made.Load())
 		}
