@@ -107,6 +107,8 @@ func (s *stdio) dispatch(line []byte) bool {
 		return false
 	}
 	switch {
+	case m.Method == "" && m.ID == nil && m.Result == nil && m.Error == nil:
+		// A line of a log, as some servers write them to their output.
 	case m.Method == "":
 		s.deliver(&m)
 	case len(m.ID) == 0:

@@ -135,3 +135,16 @@ func TestNoErrandBeginsOnceTheyAreWaitedFor(t *testing.T) {
 	e.Go(func() { t.Error("it began") })
 	e.Wait()
 }
+
+func TestWhatIsNoMessageIsNoStrayEither(t *testing.T) {
+	for line, want := range map[string]uint64{
+		`{"level":"info","msg":"listening"}`: 0, `{}`: 0, `"text"`: 0, `[]`: 0, `null`: 0, `7`: 0,
+		`{"id":9,"result":{}}`: 1, `{"id":"9","result":{}}`: 1, `{"result":{}}`: 1, `{"id":null,"error":{"code":-32700,"message":""}}`: 1,
+	} {
+		s := &stdio{asked: newRequests(newTally())}
+		s.dispatch([]byte(line))
+		if n := s.asked.tally.count(WrongID); n != want {
+			t.Errorf("%s: %d answers under a wrong id", line, n)
+		}
+	}
+}
