@@ -38,9 +38,7 @@ func (s *stdio) read() {
 		case end != nil:
 			s.spoiled(line, end, errTooLarge)
 		case len(line) > 0 && !s.dispatch(line) && err == nil:
-			// Servers print all manner of things to their output; this may be an
-			// answer. The last line of one that died says less than its death.
-			s.spoiled(line, line, errNotJSON)
+			s.salvage(line) // the last line of one that died says less than its death
 		}
 		if err != nil {
 			break
@@ -152,6 +150,15 @@ var (
 
 	errNotJSON = errors.New("the answer is no message of JSON-RPC")
 )
+
+// salvage takes what there is in a line that is no message. Servers print all
+// manner of things to their output, and not all of it ends with its line.
+func (s *stdio) salvage(line []byte) {
+	if i := bytes.LastIndex(line, []byte(`{"jsonrpc"`)); i > 0 && s.dispatch(line[i:]) {
+		line = line[:i]
+	}
+	s.spoiled(line, line, errNotJSON)
+}
 
 // spoiled fails the request whose answer cannot be taken, where its id is seen at
 // either end of the line.

@@ -46,6 +46,7 @@ const (
 const (
 	FloodsStderr Fault = "writes 50 MB to stderr before it answers"
 	FloodsJunk   Fault = "writes 50 MB of lines that are no messages first"
+	Mumbles      Fault = "prints words before its answer, on the same line"
 	ClosesInput  Fault = "answers, closes its input and lives on"
 	ClosesOutput Fault = "closes its output and lives on"
 )

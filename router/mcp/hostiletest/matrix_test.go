@@ -44,6 +44,7 @@ var misdeeds = []struct {
 	fault       hostiletest.Fault
 	stdio, http *ending
 	lasting     bool // the server is no better the next time
+	heavy       bool // it keeps the machine busy, and is done by itself
 }{
 	// What belongs to no request cannot be told from a late answer where requests
 	// share a line: there the clock speaks.
@@ -56,14 +57,14 @@ var misdeeds = []struct {
 	{fault: hostiletest.HugeErrorCode, stdio: &invalid, http: &invalid},
 	{fault: hostiletest.TextErrorCode, stdio: &invalid, http: &invalid},
 	{fault: hostiletest.TextError, stdio: &failed, http: &failed},
-	{fault: hostiletest.Nested, stdio: &invalid, http: &invalid},
+	{fault: hostiletest.Nested, stdio: &invalid, http: &invalid, heavy: true},
 	{fault: hostiletest.NoText, stdio: &invalid, http: &invalid},
 	{fault: hostiletest.AnotherEra, stdio: &versions, http: &versions},
 	{fault: hostiletest.Twice, stdio: &well, http: &well},
-	{fault: hostiletest.Stray, stdio: &well, http: &invalid},
-	{fault: hostiletest.Asks, stdio: &well, http: &well},
-	{fault: hostiletest.FloodsProgress, stdio: &maximum, http: &maximum},
-	{fault: hostiletest.FloodsThenEnds, stdio: &well, http: &well},
+	{fault: hostiletest.Stray, stdio: &well, http: &invalid, heavy: true},
+	{fault: hostiletest.Asks, stdio: &well, http: &well, heavy: true},
+	{fault: hostiletest.FloodsProgress, stdio: &maximum, http: &maximum, heavy: true},
+	{fault: hostiletest.FloodsThenEnds, stdio: &well, http: &well, heavy: true},
 	{fault: hostiletest.FallingProgress, stdio: &idle, http: &idle},
 	{fault: hostiletest.ForeignProgress, stdio: &idle, http: &idle},
 	{fault: hostiletest.Silent, stdio: &idle, http: &idle},
@@ -73,8 +74,9 @@ var misdeeds = []struct {
 	{fault: hostiletest.HalfThenEnd, stdio: &broken, http: &broken},
 	{fault: hostiletest.Dropped, stdio: &broken, http: &broken},
 	{fault: hostiletest.Killed, stdio: &broken, http: &broken},
-	{fault: hostiletest.FloodsStderr, stdio: &well},
-	{fault: hostiletest.FloodsJunk, stdio: &well},
+	{fault: hostiletest.Mumbles, stdio: &well},
+	{fault: hostiletest.FloodsStderr, stdio: &well, heavy: true},
+	{fault: hostiletest.FloodsJunk, stdio: &well, heavy: true},
 	{fault: hostiletest.ClosesOutput, stdio: &broken},
 	{fault: hostiletest.Unauthorized, http: &ending{router.AuthRequired, no, ""}},
 	{fault: hostiletest.TooMany, http: &ending{router.ServerOverload, no, ""}},
@@ -82,7 +84,7 @@ var misdeeds = []struct {
 	{fault: hostiletest.Redirects, http: &ending{router.Transport, no, ""}},
 	{fault: hostiletest.Unavailable, http: &ending{router.ServerOverload, maybe, ""}},
 	{fault: hostiletest.BadGateway, http: &failed},
-	{fault: hostiletest.HugeHeader, http: &broken},
+	{fault: hostiletest.HugeHeader, http: &broken, heavy: true},
 	{fault: hostiletest.Dribbles, http: &idle},
 	{fault: hostiletest.EndlessComments, http: &idle},
 	{fault: hostiletest.RefusesAnswers, http: &well},
@@ -91,24 +93,27 @@ var misdeeds = []struct {
 	{fault: hostiletest.InputSchemaAfar, stdio: &misfit, http: &misfit, lasting: true},
 	{fault: hostiletest.BadOutputSchema, stdio: &invalid, http: &invalid, lasting: true},
 	{fault: hostiletest.OutputSchemaAfar, stdio: &invalid, http: &invalid, lasting: true},
-	{fault: hostiletest.HundredThousandCopy, stdio: &well, http: &well},
+	{fault: hostiletest.HundredThousandCopy, stdio: &well, http: &well, heavy: true},
 	{fault: hostiletest.UnknownEra, stdio: &versions, http: &versions, lasting: true},
-	{fault: hostiletest.EndlessTools, stdio: &ending{router.OutputInvalid, no, ""}, http: &ending{router.OutputInvalid, no, ""}, lasting: true},
+	{fault: hostiletest.EndlessTools, stdio: &ending{router.OutputInvalid, no, ""}, http: &ending{router.OutputInvalid, no, ""}, lasting: true, heavy: true},
 }
 
-// each runs test for every fault over every transport in every era.
-func each(t *testing.T, test func(t *testing.T, w way, f hostiletest.Fault, want ending, lasting bool)) {
+// each runs test for every fault over every transport in every era: those that
+// keep the machine busy one after another, the others at once.
+func each(t *testing.T, heavy bool, test func(t *testing.T, w way, f hostiletest.Fault, want ending, lasting bool)) {
 	for _, m := range misdeeds {
 		for _, w := range ways {
 			want := m.stdio
 			if w.http {
 				want = m.http
 			}
-			if want == nil {
+			if want == nil || m.heavy != heavy {
 				continue
 			}
 			t.Run(string(m.fault)+", "+w.name, func(t *testing.T) {
-				t.Parallel()
+				if !heavy {
+					t.Parallel()
+				}
 				test(t, w, m.fault, *want, m.lasting)
 			})
 		}
@@ -117,7 +122,7 @@ func each(t *testing.T, test func(t *testing.T, w way, f hostiletest.Fault, want
 
 // tried is a call of the tool. Its idle time is short only where it is to run out.
 func tried(want ending) router.ToolCall {
-	c := router.ToolCall{Tool: "work", Arguments: map[string]any{"n": 1}, Idle: 20 * time.Second, Max: 20 * time.Second}
+	c := router.ToolCall{Tool: "work", Arguments: map[string]any{"n": 1}, Idle: time.Minute, Max: time.Minute}
 	switch want.clock {
 	case "idle":
 		c.Idle = 500 * time.Millisecond
@@ -129,32 +134,37 @@ func tried(want ending) router.ToolCall {
 
 func TestEveryMisdeedIsOneOfTheCodesAndOverInTime(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w way, f hostiletest.Fault, want ending, lasting bool) {
-		world, afar := hostiletest.NewWorld(t), newElsewhere(t)
-		s := w.start(t, &hostiletest.Server{ID: "bad-7f3a", Fault: f, Times: 1, World: world.URL, Elsewhere: afar.url})
-		c := newClient(t, mcp.Options{Backoff: mcp.Backoff{Base: 10 * time.Millisecond, Cap: 100 * time.Millisecond}})
-		_, err := c.Describe(t.Context(), s) // starting it is no part of the clocks below
-		begun := time.Now()
-		if err == nil {
-			_, err = c.Call(t.Context(), s, tried(want))
-		}
-		if took := time.Since(begun); took > 15*time.Second {
-			t.Errorf("it took %v", took)
-		}
-		check(t, err, want, s.ID)
-		if effects := world.Effects(); want.execution == no && effects > 0 {
-			t.Errorf("it took effect %d times, and is said not to have", effects)
-		}
-		if n := afar.arrived.Load(); n != 0 {
-			t.Errorf("%d connections to another host", n)
-		}
-		if lasting {
-			return
-		}
-		eventually(t, "the server is used again", func() bool {
-			_, err = c.Call(t.Context(), s, tried(ending{}))
-			return err == nil
-		})
+	each(t, false, misbehaves)
+}
+
+func TestEveryFloodIsOneOfTheCodesAndOverInTime(t *testing.T) { each(t, true, misbehaves) }
+
+// misbehaves calls a server that does wrong once, and then again.
+func misbehaves(t *testing.T, w way, f hostiletest.Fault, want ending, lasting bool) {
+	world, afar := hostiletest.NewWorld(t), newElsewhere(t)
+	s := w.start(t, &hostiletest.Server{ID: "bad-7f3a", Fault: f, Times: 1, World: world.URL, Elsewhere: afar.url})
+	c := newClient(t, mcp.Options{Backoff: mcp.Backoff{Base: 10 * time.Millisecond, Cap: 100 * time.Millisecond}})
+	_, err := c.Describe(t.Context(), s) // starting it is no part of the clocks below
+	begun := time.Now()
+	if err == nil {
+		_, err = c.Call(t.Context(), s, tried(want))
+	}
+	if took := time.Since(begun); took > 40*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	check(t, err, want, s.ID)
+	if effects := world.Effects(); want.execution == no && effects > 0 {
+		t.Errorf("it took effect %d times, and is said not to have", effects)
+	}
+	if n := afar.arrived.Load(); n != 0 {
+		t.Errorf("%d connections to another host", n)
+	}
+	if lasting {
+		return
+	}
+	eventually(t, "the server is used again", func() bool {
+		_, err = c.Call(t.Context(), s, tried(well))
+		return err == nil
 	})
 }
 

@@ -77,6 +77,9 @@ func (v *spoken) misdeed(f Fault, m *message, answer string) {
 			v.write(line)
 		}
 		v.say(answer)
+	case Mumbles:
+		v.write("Loading {5} ... ")
+		v.say(answer)
 	case ClosesOutput:
 		os.Stdout.Close()
 		linger()
