@@ -98,9 +98,11 @@ func named(t *testing.T, config *static.Config, id string) *router.Server {
 }
 
 // client speaks to the servers until the test ends.
-func client(t *testing.T) *mcp.Client {
+func client(t *testing.T) *mcp.Client { return closed(t, mcp.New(nil)) }
+
+// closed has c closed when the test ends.
+func closed(t *testing.T, c *mcp.Client) *mcp.Client {
 	t.Helper()
-	c := mcp.New(nil)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
