@@ -301,7 +301,7 @@ func ledgerExecutions(t *testing.T, path string) map[string]int {
 		t.Fatal(err)
 	}
 	defer closing(t, db)
-	rows, err := db.QueryContext(t.Context(), "SELECT key, executions FROM publication")
+	rows, err := db.QueryContext(t.Context(), "SELECT key, executions FROM junction_ledger")
 	if err != nil {
 		t.Fatal(err)
 	}
