@@ -126,4 +126,3 @@ func TestThroughNginxASubscriptionHoldsWhereItIsKeptAlive(t *testing.T) {
 		})
 	}
 }
-
