@@ -149,3 +149,33 @@ func TestReconnectingClientsDoNotHerd(t *testing.T) {
 		}
 	}
 }
+
+// flown takes a call through all that happens to one that is answered.
+func flown(ctx context.Context, all *requests, id int64) {
+	f := takeOff(ctx, &router.ToolCall{Idle: time.Second, Max: time.Minute})
+	f.begin(id)
+	all.add(id, f, nil)
+	f.leave()
+	all.answered(id)
+	all.end(id, f.settle())
+	f.land()
+}
+
+func TestDecidingHowACallEndsCostsFewAllocations(t *testing.T) {
+	all, id := newRequests(newTally()), int64(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if n := testing.AllocsPerRun(1000, func() { id++; flown(ctx, all, id) }); n > 7 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkFlight(b *testing.B) {
+	all := newRequests(newTally())
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	b.ReportAllocs()
+	for id := int64(1); b.Loop(); id++ {
+		flown(ctx, all, id)
+	}
+}
