@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -46,8 +47,9 @@ type KeyError struct {
 	Err     error     // matched by errors.Is
 }
 
+// Error is one line, for it is told to clients.
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("key %q: %v", e.Key, e.Err)
+	return fmt.Sprintf("key %q: %s", e.Key, strings.ReplaceAll(e.Err.Error(), "\n", "; "))
 }
 
 func (e *KeyError) Unwrap() error { return e.Err }

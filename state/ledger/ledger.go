@@ -121,6 +121,9 @@ func New(s Store, o *Options) (*Ledger, error) {
 	if l.o.Lease < 10*time.Millisecond {
 		return nil, fmt.Errorf("ledger: a lease of %v cannot be renewed in time; take seconds", l.o.Lease)
 	}
+	if l.o.Limit < 0 {
+		return nil, fmt.Errorf("ledger: no result has %d bytes", l.o.Limit)
+	}
 	if l.o.Keeps != Forever && l.o.Keeps < l.o.Lease {
 		return nil, fmt.Errorf("ledger: keys are kept %v, less than a lease of %v", l.o.Keeps, l.o.Lease)
 	}

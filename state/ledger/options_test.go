@@ -40,11 +40,27 @@ func TestOptionsThatCannotBeKeptAreRefused(t *testing.T) {
 		"a lease of no time":       {s, ledger.Options{Lease: time.Millisecond}},
 		"a negative lease":         {s, ledger.Options{Lease: -time.Second}},
 		"kept less than a lease":   {s, ledger.Options{Keeps: time.Second}},
+		"results of less than no":  {s, ledger.Options{Limit: -1}},
 		"a path of no form":        {s, ledger.Options{Secrets: []string{"a[1]"}}},
 	} {
 		if _, err := ledger.New(c.store, &c.o); err == nil {
 			t.Errorf("%s is taken", name)
 		}
+	}
+}
+
+func TestAnErrorAboutAKeyIsOneLine(t *testing.T) {
+	t.Parallel()
+	l, err := ledger.New(openFile(t, filepath.Join(t.TempDir(), "l.db")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := errors.New("the upstream broke")
+	_, err = l.Do(t.Context(), ledger.Call{Key: "a\nb"}, func(context.Context, ledger.Run) (any, error) {
+		return nil, errors.Join(upstream, ledger.ErrUnsure)
+	})
+	if !errors.Is(err, upstream) || !errors.Is(err, ledger.ErrUnknown) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q", err)
 	}
 }
 
