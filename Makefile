@@ -88,10 +88,11 @@ check: lint tidy cross ## what a change must pass: lint, tidy, cross-builds, tes
 soak: redis consul ## workers killed and restarted under load, for up to half an hour
 	$(GO) test -tags soak -run Soak -timeout 30m ./cmd/junction/...
 
+# The second module follows this one's dependencies by itself (-mod=mod).
 .PHONY: conformance
 conformance: build examples/conformance/node_modules/.installed ## the protocol's conformance suites through the junction program, and another implementation's server
 	$(GO) run ./examples/conformance -junction $(BIN)/junction $(if $(RUN),-run '$(RUN)')
-	cd examples/conformance/gosdk && GOFLAGS= GOWORK=off $(GO) test $(RACE) ./...
+	cd examples/conformance/gosdk && GOFLAGS=-mod=mod GOWORK=off $(GO) test $(RACE) ./...
 
 # The suites need Node 22 or later; where it is older one comes along.
 examples/conformance/node_modules/.installed: examples/conformance/package-lock.json

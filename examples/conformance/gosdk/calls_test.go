@@ -264,3 +264,38 @@ func TestAQuestionThatNobodyCanBeAskedIsDeclined(t *testing.T) {
 		}
 	})
 }
+
+// The server tells of its new tool: in the later era on a subscription, in the
+// earlier one on a stream of its own.
+func TestAToolThatAppearsIsSeenWithinTheSession(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *router.Server, _ string) {
+		c := client(t)
+		first, err := c.Describe(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Call(t.Context(), s, tool("grow")); err != nil {
+			t.Fatal(err)
+		}
+		deadline := time.Now().Add(20 * time.Second)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			d, err := c.Describe(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(d.Tools, func(t router.Tool) bool { return t.Name == "grown" }) {
+				if d.Session.ID != first.Session.ID {
+					t.Error("another session was needed for it")
+				}
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the new tool is not seen")
+			}
+			<-tick.C
+		}
+	})
+}

@@ -65,6 +65,12 @@ func newServer() *sdk.Server {
 		return nil, none{}, &jsonrpc.Error{Code: -31001, Message: "closed on Sundays", Data: json.RawMessage(`{"opens":"Monday"}`)}
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "ask"}, ask)
+	sdk.AddTool(s, &sdk.Tool{Name: "grow"}, func(context.Context, *sdk.CallToolRequest, none) (*sdk.CallToolResult, none, error) {
+		sdk.AddTool(s, &sdk.Tool{Name: "grown"}, func(context.Context, *sdk.CallToolRequest, none) (*sdk.CallToolResult, none, error) {
+			return nil, none{}, nil
+		})
+		return nil, none{}, nil
+	})
 	// work goes on for 20 seconds, and says how far it is all the while; worked
 	// counts the calls of it, and those that were stopped before their end.
 	var begun, stopped atomic.Int64
