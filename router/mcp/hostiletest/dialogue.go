@@ -49,6 +49,14 @@ func (s *Server) serve(m *message, v voice) {
 	if len(m.ID) == 0 || m.Method == "" { // an answer to what it asked
 		return
 	}
+	if s.Fault.tasks() && strings.HasPrefix(m.Method, "tasks/") {
+		if answer := s.aboutTask(m); answer != "" {
+			v.say(answer)
+			return
+		}
+		wait(v)
+		return
+	}
 	if m.Method != "tools/call" {
 		answer := s.answerOf(m)
 		if s.Fault != None && m.Method == s.At {
@@ -126,9 +134,9 @@ func (s *Server) answerOf(m *message) string {
 	case m.Method == "server/discover" && s.Modern && s.Fault == UnknownEra:
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"]}}}`, m.ID)
 	case m.Method == "server/discover" && s.Modern:
-		return s.result(m, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"hostile","version":"1"}}}`)
+		return s.result(m, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}`+s.taskCapabilities()+`},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"hostile","version":"1"}}}`)
 	case m.Method == "initialize" && !s.Modern:
-		return s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"serverInfo":{"name":"hostile","version":"1"},"capabilities":{"tools":{}}}`, version))
+		return s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"serverInfo":{"name":"hostile","version":"1"},"capabilities":{"tools":{}%s}}`, version, s.taskCapabilities()))
 	case m.Method == "tools/list":
 		return s.result(m, s.tools(m))
 	case m.Method == "ping":
@@ -143,6 +151,9 @@ func (s *Server) tools(m *message) string {
 		t := `{"name":"work","inputSchema":` + in
 		if out != "" {
 			t += `,"outputSchema":` + out
+		}
+		if s.Fault.tasks() && !s.Modern {
+			t += `,"execution":{"taskSupport":"required"}`
 		}
 		return t + `},{"name":"verify","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`
 	}

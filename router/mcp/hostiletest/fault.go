@@ -79,6 +79,16 @@ const (
 	HundredThousandCopy Fault = "has the same tool a hundred thousand times"
 )
 
+// Faults of what a server makes of a call, and of whom it asks.
+const (
+	TaskForEver Fault = "makes a task that never ends, to be asked for every millisecond"
+	TaskGarbled Fault = "makes a task, and tells of it what cannot be read"
+	AsksPeople  Fault = "puts ten thousand questions to a person, and does not end"
+)
+
+// tasks reports a fault of a server that makes tasks.
+func (f Fault) tasks() bool { return f == TaskForEver || f == TaskGarbled }
+
 // refusal reports a fault that is done before the tool takes effect.
 func (f Fault) refusal() bool {
 	switch f {

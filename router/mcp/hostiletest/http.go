@@ -55,7 +55,7 @@ func (s *Server) streams(m *message) bool {
 		return false
 	}
 	switch s.Fault {
-	case Twice, Stray, Asks, FloodsProgress, FloodsThenEnds, FallingProgress, ForeignProgress, HugeEvent, EndlessComments, EndsWithoutAnswer, RefusesAnswers:
+	case Twice, Stray, Asks, FloodsProgress, FloodsThenEnds, FallingProgress, ForeignProgress, HugeEvent, EndlessComments, EndsWithoutAnswer, RefusesAnswers, AsksPeople:
 		return true
 	}
 	return false

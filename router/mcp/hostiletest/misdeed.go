@@ -60,6 +60,13 @@ func (s *Server) misbehave(m *message, v voice, answer string) {
 		}
 		<-time.After(50 * time.Millisecond) // the client sees the refusal before the answer
 		v.say(answer)
+	case TaskForEver, TaskGarbled:
+		v.say(s.promise(m))
+	case AsksPeople:
+		for n := range 10_000 {
+			v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask-%d","method":"elicitation/create","params":{"message":"And?","requestedSchema":{"type":"object","properties":{}}}}`, n))
+		}
+		wait(v)
 	case Redirects:
 		v.misdeed(Redirects, m, s.Elsewhere)
 	case Stray, Asks, FloodsProgress, FloodsThenEnds, FallingProgress, ForeignProgress:

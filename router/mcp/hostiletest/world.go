@@ -19,6 +19,7 @@ type World struct {
 	mu       sync.Mutex
 	calls    map[string]int // by server
 	effects  map[string]int // by server
+	polls    map[string]int // questions about tasks, by method and server
 	verified map[string]int // questions of the tool "verify", by server
 	receipts map[string]int // by ledger and key
 	orders   map[string]int // receipts by order
@@ -28,7 +29,7 @@ type World struct {
 // NewWorld returns a world that the test's end closes.
 func NewWorld(t testing.TB) *World {
 	t.Helper()
-	w := &World{calls: map[string]int{}, effects: map[string]int{}, verified: map[string]int{}, receipts: map[string]int{}, orders: map[string]int{}}
+	w := &World{calls: map[string]int{}, effects: map[string]int{}, verified: map[string]int{}, polls: map[string]int{}, receipts: map[string]int{}, orders: map[string]int{}}
 	s := httptest.NewServer(w)
 	t.Cleanup(s.Close)
 	w.URL = s.URL
@@ -56,13 +57,20 @@ func (w *World) Verified(server string) int {
 	return w.verified[server]
 }
 
+// Polls returns how often a server was asked about a task by a method of tasks/….
+func (w *World) Polls(method, server string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.polls[method+" "+server]
+}
+
 // deed is the world's answer to a server.
 type deed struct {
 	Call    int `json:"call"`    // how often the server was called, this time included
 	Receipt int `json:"receipt"` // of the effect; of one that a ledger knows, the first's. 0: none
 }
 
-// ServeHTTP answers servers: /arrive, /work and /verify.
+// ServeHTTP answers servers: /arrive, /work, /poll and /verify.
 func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	server, ledger, key, order := q.Get("server"), q.Get("ledger"), q.Get("key"), q.Get("order")
@@ -76,6 +84,8 @@ func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case "/work":
 		d.Receipt = w.work(server, ledger, key)
 		w.orders[order] = d.Receipt
+	case "/poll":
+		w.polls[q.Get("method")+" "+server]++
 	case "/verify":
 		w.verified[server]++
 		d.Receipt = w.orders[order]
@@ -102,7 +112,7 @@ func (s *Server) tell(path string, m *message) (d deed, err error) {
 	if ledger == "" {
 		ledger = "of " + s.ID
 	}
-	q := url.Values{"server": {s.ID}, "ledger": {ledger}, "key": {m.Params.Arguments.Key}, "order": {m.Params.Arguments.Order}}
+	q := url.Values{"server": {s.ID}, "ledger": {ledger}, "method": {m.Method}, "key": {m.Params.Arguments.Key}, "order": {m.Params.Arguments.Order}}
 	resp, err := http.Post(s.World+path+"?"+q.Encode(), "", nil)
 	if err != nil {
 		return d, fmt.Errorf("the world cannot be told: %w", err)
