@@ -1,0 +1,65 @@
+package hostiletest_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"junction/router"
+	"junction/router/mcp"
+	"junction/router/mcp/hostiletest"
+	"junction/state"
+)
+
+// firstHop bounds the first hop, which waits a little for servers that are slow to
+// describe themselves; laterHops those that know what to expect.
+const (
+	firstHop  = 10 * time.Second
+	laterHops = 3 * time.Second
+)
+
+// Not parallel: it measures time.
+func TestHopsGoOnWhileOtherServersOfTheirCapabilityFailInTheirHandshakes(t *testing.T) {
+	world, afar := hostiletest.NewWorld(t), newElsewhere(t)
+	as := offer{effect: state.Safe}
+	var servers known
+	for _, w := range ways {
+		for _, f := range []hostiletest.Fault{
+			hostiletest.Silent, hostiletest.HalfThenSilence, hostiletest.Dropped, hostiletest.Nested, hostiletest.Huge, hostiletest.WrongID,
+		} {
+			for _, at := range []string{"server/discover", "tools/list"} {
+				s := w.start(t, &hostiletest.Server{ID: at + ": " + string(f) + ", " + w.name, Fault: f, At: at, World: world.URL, Elsewhere: afar.url})
+				servers = append(servers, offered(s, as, false))
+			}
+		}
+	}
+	bad := len(servers)
+	good := offered((&hostiletest.Server{ID: "well", World: world.URL}).HTTP(t), as, true)
+	servers = append(servers, good)
+	slices.SortFunc(servers, func(a, b *router.Server) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	c := newClient(t, mcp.Options{ConnectTimeout: 5 * time.Second})
+	r := router.New(servers, c, &router.Options{Seed: 1})
+	t.Cleanup(r.Close)
+	for n := range 50 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		begun := time.Now()
+		a, err := r.Do(ctx, state.Call{Capability: "work", With: map[string]any{"order": "o"}})
+		cancel()
+		if err != nil {
+			t.Fatalf("hop %d: %v", n, err)
+		}
+		limit := laterHops
+		if n == 0 {
+			limit = firstHop
+		}
+		if took := time.Since(begun); took > limit {
+			t.Errorf("hop %d of server %s took %v beside %d servers that cannot be described", n, a.Server, took, bad)
+		}
+	}
+}
