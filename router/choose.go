@@ -24,6 +24,7 @@ type choice struct {
 // for a place, for the end of a back-off, and for a ledger that cannot be
 // reached; it looks for new servers before it says that there are none.
 func (h *hop) choose(ctx context.Context) (*choice, error) {
+	begun, rested := time.Now(), h.rested
 	for {
 		if err := h.interrupted(ctx); err != nil {
 			return nil, err
@@ -48,6 +49,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 			}
 		case picked >= 0:
 			if c := h.take(ctx, p, picked); c != nil {
+				c.decision.Took = time.Since(begun) - (h.rested - rested)
 				return c, nil
 			}
 		case waits:

@@ -1,5 +1,7 @@
 package router
 
+import "time"
+
 // Decision is a routing decision as data: up to 32 candidates the pick can be
 // replayed from it exactly.
 type Decision struct {
@@ -16,6 +18,7 @@ type Decision struct {
 	Rejected   []Rejection    `json:"rejected,omitempty"`
 	Reasons    map[string]int `json:"reasons,omitempty"` // beyond 32: counts per rejection reason
 	Stale      bool           `json:"stale,omitempty"`   // decided on the last known servers
+	Took       time.Duration  `json:"-"`                 // to find, rate and pick; waits for a place or a back-off apart. No part of the record
 }
 
 // Candidate is an eligible server.

@@ -48,6 +48,7 @@ type hop struct {
 	paused bool          // the back-off before the same server is over
 	queued time.Duration // waited for a place; counts against the attempt's maximum
 	stuck  time.Duration // of it, since a call last ended at one of the servers
+	rested time.Duration // waited for anything, requests apart
 	ended  uint64        // calls that had ended there by then
 
 	input  *InputAnswers     // to what the server asked in an earlier round; nil: nothing was asked
@@ -228,8 +229,11 @@ func (h *hop) seedNext() uint64 {
 
 // wait waits for d, for a wake-up, or for whatever interrupts the hop.
 func (h *hop) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
+	t, begun := time.NewTimer(d), time.Now()
+	defer func() {
+		t.Stop()
+		h.rested += time.Since(begun)
+	}()
 	select {
 	case <-t.C:
 		return nil
