@@ -78,6 +78,7 @@ func (l *line) cancelTask(base context.Context, said func(), seed uint64, poll t
 			if t.Status != taskCancelled {
 				l.p.tally.add(LateAnswer)
 			}
+			l.conn.log.Debug("a task that was given up has ended", "status", t.Status)
 			return
 		}
 		if d := t.poll(); d > 0 {

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ const taskDir = "MCP_TEST_TASKS"
 type taskServer struct {
 	modern bool
 	dir    string
+	poll   int // ms between questions, as it suggests; 0: 50
 }
 
 func (s *taskServer) path(name string) string { return filepath.Join(s.dir, name) }
@@ -89,7 +91,7 @@ func (s *taskServer) told(id string) (map[string]json.RawMessage, bool) {
 	}
 	maps.Copy(t, map[string]json.RawMessage{
 		"taskId": json.RawMessage(fmt.Sprintf("%q", id)), "createdAt": json.RawMessage(`"2026-07-28T10:00:00Z"`),
-		ttl: json.RawMessage("60000"), poll: json.RawMessage("50"),
+		ttl: json.RawMessage("60000"), poll: json.RawMessage(fmt.Sprint(cmp.Or(s.poll, 50))),
 	})
 	if t["lastUpdatedAt"] == nil {
 		t["lastUpdatedAt"] = t["createdAt"]
