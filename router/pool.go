@@ -95,7 +95,7 @@ func directOffer(k *known, c *state.Call) *Offer {
 	o := &Offer{Tool: c.Tool}
 	for i := range k.offers {
 		if k.offers[i].Tool == c.Tool {
-			o.Effect, o.Key, o.Ledger = k.offers[i].Effect, k.offers[i].Key, k.offers[i].Ledger
+			o.Effect, o.Key, o.Ledger, o.Verify = k.offers[i].Effect, k.offers[i].Key, k.offers[i].Ledger, k.offers[i].Verify
 			break
 		}
 	}

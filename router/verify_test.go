@@ -242,3 +242,16 @@ func TestNothingIsVerifiedByAnotherServer(t *testing.T) {
 		}
 	})
 }
+
+// A tool that is called by name is the offer's all the same.
+func TestADirectCallOfAnOfferedToolIsVerifiedToo(t *testing.T) {
+	f := newFleet().add("a", verified(state.Unsafe, fails(reset), says(happened)))
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book, someone := &ledgerBook{}, &person{}
+		ctx, _ := task{book: book, person: someone}.context(t)
+		direct := state.Call{Server: "a", Tool: "do", With: work.With}
+		if a, err := r.Do(ctx, direct); err != nil || a.Value.(map[string]any)["by"] != "the books" || len(someone.asked) != 0 {
+			t.Errorf("%+v, %v, %d questions; want what the verify tool found", a, err, len(someone.asked))
+		}
+	})
+}
