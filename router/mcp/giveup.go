@@ -30,7 +30,7 @@ func (w *wait) giveUp(e *router.CallError) {
 		l.leave = func() {}
 		w.line.conn = nil // it is l's to give back
 	}
-	l.join = nil
+	l.join, l.silent, l.heard = nil, nil, nil
 	if !w.p.client.background(func(said func()) {
 		defer l.hangUp()
 		l.cancelTask(w.p.client.base, said, w.seed, w.task.Poll)

@@ -27,6 +27,8 @@ type line struct {
 	leave  func()
 	modern bool              // of the last connection
 	fault  *router.CallError // why it could not be asked, until it could
+	silent func() func()     // called when the server cannot be asked; what it returns, when it can again
+	heard  func()            // that; nil: it can
 }
 
 // garbled is how often in a row an answer may be none that can be read.
@@ -59,7 +61,7 @@ func (l *line) again(ctx context.Context, method string, try func(*conn) *router
 	for n, spoilt := 1, 0; ; n++ {
 		e := l.try(ctx, try)
 		if e == nil {
-			l.fault = nil
+			l.reached()
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -71,9 +73,10 @@ func (l *line) again(ctx context.Context, method string, try func(*conn) *router
 			spoilt = 0
 		}
 		if !passing(e, method) && (spoilt == 0 || spoilt == garbled) {
+			l.reached()
 			return e
 		}
-		l.fault = e
+		l.missed(e)
 		wait := time.NewTimer(max(e.RetryAfter, l.p.client.opts.Backoff.delay(l.task, n)))
 		select {
 		case <-wait.C:
@@ -81,6 +84,23 @@ func (l *line) again(ctx context.Context, method string, try func(*conn) *router
 			wait.Stop()
 			return e
 		}
+	}
+}
+
+// missed notes that the server could not be asked. One that takes a question and
+// does not answer it was asked.
+func (l *line) missed(e *router.CallError) {
+	l.fault = e
+	if l.heard == nil && l.silent != nil && e.Code != router.Timeout {
+		l.heard = l.silent()
+	}
+}
+
+func (l *line) reached() {
+	l.fault = nil
+	if l.heard != nil {
+		l.heard()
+		l.heard = nil
 	}
 }
 

@@ -76,7 +76,7 @@ func TestAServerThatCannotSayHowATaskIsIsLeftInTheEnd(t *testing.T) {
 		code  router.Code
 		says  string
 	}{
-		"by the idle clock":       {status(503, "closed for ever"), router.Timeout, "closed for ever"},
+		"by the maximum clock":    {status(503, "closed for ever"), router.Timeout, "closed for ever"},
 		"when it answers rubbish": {status(200, "<html>"), router.OutputInvalid, "cannot be read"},
 		"when it says too much":   {status(200, `{"jsonrpc":"2.0","id":$ID,"result":"`+strings.Repeat("x", 1<<16)+`"}`), router.OutputInvalid, "larger than allowed"},
 		"when it knows no tasks":  {rpc(-32601), router.ServerError, "does not know the task any more"},
@@ -90,14 +90,40 @@ func TestAServerThatCannotSayHowATaskIsIsLeftInTheEnd(t *testing.T) {
 			o.MaxResponseBytes = 1 << 14
 			recorded := make(chan state.RemoteTask, 1)
 			left := long(recorded)
-			left.Idle = time.Second
+			left.Idle, left.Max = time.Second, 2*time.Second
 			_, over := begin(t.Context(), t, newClient(t, o), s, left, recorded)
 			_, err := wait(t, over)
 			if e := callError(t, err); e.Code != tc.code || e.Execution != state.Unknown || !strings.Contains(e.Message, tc.says) {
 				t.Errorf("%v %s", e, e.Execution)
+			} else if e.Code == router.Timeout && e.Clock != "maximum" {
+				t.Errorf("ended by the clock %s", e.Clock)
 			}
 		})
 	}
+}
+
+func TestATaskThatCannotBeAskedForIsNotTakenForIdle(t *testing.T) {
+	t.Parallel()
+	tasks := &taskServer{modern: true, dir: t.TempDir()}
+	var down atomic.Bool
+	s, _ := raw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			http.Error(w, "restarting", http.StatusServiceUnavailable)
+			return
+		}
+		tasks.ServeHTTP(w, r)
+	}))
+	recorded := make(chan state.RemoteTask, 1)
+	patient := long(recorded)
+	patient.Idle = 600 * time.Millisecond
+	task, over := begin(t.Context(), t, newClient(t, quickly()), s, patient, recorded)
+	eventually(t, "a first look", func() bool { return tasks.asked("tasks/get") > 0 })
+	down.Store(true)
+	<-time.After(3 * patient.Idle)
+	tasks.set(task.ID, done)
+	down.Store(false)
+	r, err := wait(t, over)
+	structured(t, r, err)
 }
 
 func TestATaskThatNeverEndsIsEndedByTheMaximumClock(t *testing.T) {

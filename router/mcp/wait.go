@@ -21,7 +21,8 @@ import (
 // "Tasks"):
 //
 //  1. What cannot be asked is no failure of the task: it is asked again, with
-//     back-off, until a clock of the call ends.
+//     back-off, until the call's maximum. Nobody knows then whether the task is
+//     idle, so that the idle clock stands still.
 //  2. A status that brings nothing new is no progress.
 //  3. Every failure is of unknown execution: the task had begun.
 //  4. Who gives up the wait has the task cancelled, and looks how it ends: the
@@ -50,7 +51,7 @@ func newWait(p *peer, f *flight, call *router.ToolCall, a *asker, task state.Rem
 		seed: p.client.opts.Backoff.Seed ^ h.Sum64(), news: make(chan struct{}, 1),
 	}
 	a.task.Store(&task.ID)
-	w.line = line{p: p, task: task.ID, ask: call.MayAsk, join: w.join}
+	w.line = line{p: p, task: task.ID, ask: call.MayAsk, join: w.join, silent: f.asks}
 	return w
 }
 
