@@ -68,11 +68,12 @@
 // before it is waited for, even if the caller has gone meanwhile.
 //
 // The task is asked for at the server's interval (within 50 ms and 30 s, and half the
-// idle time; unsaid: quickly at first, then every second) over whatever connection
-// there is: a lost one, a new session, a server that restarts, 429, 503 and other 5xx
-// do not end the wait; the idle clock stands still meanwhile, the maximum does not. What
-// is new in a status sets the idle clock back. A failure is always of unknown execution, also that of a task that the server
-// cancelled (MCP_SERVER_ERROR; MCP_CANCELLED is what we do) or does not know any more.
+// idle time; unsaid: quickly at first, then every second) over whatever connection there
+// is: a lost one, a new session, a server that restarts, 429, 503 and other 5xx do not
+// end the wait; the idle clock stands still meanwhile, the maximum does not. What is new
+// in a status sets the idle clock back. A failure is always of unknown execution, also
+// that of a task that the server cancelled (MCP_SERVER_ERROR; MCP_CANCELLED is what we
+// do) or does not know any more.
 //
 // Who gives up the wait (a cancel, a clock, a question that nobody can answer) has
 // tasks/cancel sent in the background; for 30 s the task is then asked for until it
