@@ -45,6 +45,10 @@ type Options struct {
 	Logger *slog.Logger
 	// OnStateChange observes connections. It must not block.
 	OnStateChange func(server string, s State)
+	// OnHandshake observes each attempt to connect a server and read its tools once
+	// it has ended: how long it took, and the code of its failure, "" for none. It must
+	// not block.
+	OnHandshake func(server string, took time.Duration, failed router.Code)
 	// OnStray observes each message that belongs to no request under way; see
 	// [Client.Strays]. It must not block.
 	OnStray func(server string, kind Stray)
@@ -85,6 +89,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.OnStateChange == nil {
 		v.OnStateChange = func(string, State) {}
+	}
+	if v.OnHandshake == nil {
+		v.OnHandshake = func(string, time.Duration, router.Code) {}
 	}
 	if v.OnStray == nil {
 		v.OnStray = func(string, Stray) {}

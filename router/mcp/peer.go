@@ -157,7 +157,9 @@ func (p *peer) dial(d *dialing) {
 	p.tell(Connecting)
 	ctx, cancel := context.WithTimeout(p.client.base, p.client.opts.ConnectTimeout)
 	defer cancel()
+	begun := time.Now()
 	c, e := p.open(ctx)
+	p.handshook(time.Since(begun), e)
 	p.mu.Lock()
 	p.dialing = nil
 	now := Ready
@@ -187,6 +189,19 @@ func (p *peer) dial(d *dialing) {
 	}
 	p.tell(now)
 	close(d.done)
+}
+
+// handshook tells of a handshake that ended by itself.
+func (p *peer) handshook(took time.Duration, e *router.CallError) {
+	var failed router.Code
+	switch {
+	case e == nil:
+	case p.client.base.Err() != nil:
+		return // we end, and it with us
+	default:
+		failed = e.Code
+	}
+	p.client.opts.OnHandshake(p.server.Load().ID, took, failed)
 }
 
 // watch waits for a connection's end, whoever brings it about, and clears up.

@@ -33,10 +33,15 @@ func TestAServerThatDoesNotStartShowsItsLastWords(t *testing.T) {
 
 func TestACommandThatDoesNotExist(t *testing.T) {
 	s := &router.Server{ID: "gone", Dial: router.Dial{Command: "no-such-command-anywhere"}}
-	_, err := newClient(t, nil).Call(t.Context(), s, call("echo", nil))
+	var told router.Code
+	c := newClient(t, &mcp.Options{OnHandshake: func(_ string, _ time.Duration, failed router.Code) { told = failed }})
+	_, err := c.Call(t.Context(), s, call("echo", nil))
 	e := callError(t, err)
 	if e.Code != router.Transport || e.Execution != state.NotExecuted || !strings.Contains(e.Message, "no-such-command-anywhere") {
 		t.Errorf("%s %s %s", e.Code, e.Execution, e.Message)
+	}
+	if told != router.Transport {
+		t.Errorf("of the handshake %q was told", told)
 	}
 }
 
@@ -44,11 +49,20 @@ func TestAServerThatDiesInMidCallIsStartedAgain(t *testing.T) {
 	s := stdioServer(t, "modern")
 	var mu sync.Mutex
 	var states []mcp.State
-	c := newClient(t, &mcp.Options{OnStateChange: func(_ string, is mcp.State) {
-		mu.Lock()
-		defer mu.Unlock()
-		states = append(states, is)
-	}})
+	var handshakes atomic.Int32
+	c := newClient(t, &mcp.Options{
+		OnStateChange: func(_ string, is mcp.State) {
+			mu.Lock()
+			defer mu.Unlock()
+			states = append(states, is)
+		},
+		OnHandshake: func(_ string, took time.Duration, failed router.Code) {
+			if took <= 0 || failed != "" {
+				t.Errorf("a handshake of %s failed with %q", took, failed)
+			}
+			handshakes.Add(1)
+		},
+	})
 	first, err := c.Call(t.Context(), s, call("where", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +84,9 @@ func TestAServerThatDiesInMidCallIsStartedAgain(t *testing.T) {
 	defer mu.Unlock()
 	if got := fmt.Sprint(states); got != "[connecting ready lost connecting ready]" {
 		t.Error("states", got)
+	}
+	if n := handshakes.Load(); n != 2 {
+		t.Errorf("told of %d handshakes, not of 2", n)
 	}
 }
 
