@@ -39,7 +39,7 @@ func (r *runner) leave(ctx context.Context, wf *workflow.Workflow, thread string
 	if err != nil {
 		return usage(err)
 	}
-	g, err := graph.Compile(wf.Spec(r.app.Router))
+	g, err := graph.Compile(wf.Spec(r.app.Tools()))
 	if err != nil {
 		return usage(err)
 	}

@@ -137,7 +137,7 @@ type startFunc func(context.Context, *graph.Graph, graph.RunOptions) (graph.Resu
 // drive starts a run and, with --yes, answers yes-or-no questions until none
 // is left.
 func (r *runner) drive(ctx context.Context, wf *workflow.Workflow, opt graph.RunOptions, start startFunc) error {
-	g, err := graph.Compile(wf.Spec(r.app.Router))
+	g, err := graph.Compile(wf.Spec(r.app.Tools()))
 	if err != nil {
 		return usage(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"junction/cmd/junction/internal/metrics"
+	"junction/graph/workflow"
 	"junction/router"
 	"junction/router/consul"
 	"junction/router/mcp"
@@ -27,15 +29,16 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Settings say what to join.
 type Settings struct {
-	Store      string          // address; "": the servers file's, else DefaultStore
-	Config     string          // servers file; "": looked for, see static.Find
-	Workflow   string          // the workflow file it is looked for beside
-	Dir        string          // what PWD stands for in the servers file; "": the working directory
-	Consul     string          // address of Consul, for servers found there; "": what the servers file says
-	Shared     bool            // only a store that workers can share will do: ErrNoQueue, and nothing is made
-	Detach     bool            // the thread is left to workers: no server is looked for
-	NeedConfig bool            // without a servers file: *static.NotFoundError instead of no servers
-	Observer   router.Observer // watches hops, and may be slow; nil: nobody does
+	Store      string           // address; "": the servers file's, else DefaultStore
+	Config     string           // servers file; "": looked for, see static.Find
+	Workflow   string           // the workflow file it is looked for beside
+	Dir        string           // what PWD stands for in the servers file; "": the working directory
+	Consul     string           // address of Consul, for servers found there; "": what the servers file says
+	Shared     bool             // only a store that workers can share will do: ErrNoQueue, and nothing is made
+	Detach     bool             // the thread is left to workers: no server is looked for
+	NeedConfig bool             // without a servers file: *static.NotFoundError instead of no servers
+	Observer   router.Observer  // watches hops, and may be slow; nil: nobody does
+	Metrics    *metrics.Metrics // nil: nothing is counted
 	Log        *slog.Logger
 }
 
@@ -46,6 +49,8 @@ type App struct {
 	Router     *router.Router
 	ConfigPath string // "" without a servers file
 
+	kept      state.Store // Store without what watches it
+	metrics   *metrics.Metrics
 	client    *mcp.Client
 	servers   router.Discovery  // all that the router knows
 	consul    *consul.Discovery // of them; nil: none is asked
@@ -133,7 +138,10 @@ func loadConfig(flag, workflow, dir string) (*static.Config, error) {
 }
 
 func join(ctx context.Context, store state.Store, config *static.Config, s Settings) (*App, error) {
-	app := &App{Store: store, config: config}
+	app := &App{Store: store, kept: store, config: config, metrics: s.Metrics}
+	if s.Metrics != nil {
+		app.Store = s.Metrics.Store(store)
+	}
 	var found []router.Discovery
 	if config != nil {
 		found, app.ConfigPath = append(found, config.Discovery()), config.Path
@@ -146,14 +154,39 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 		found, app.consul = append(found, registry), registry
 	}
 	speaks, routes := &mcp.Options{Logger: s.Log, Elicitation: true}, &router.Options{}
-	if s.Observer != nil {
-		app.watch = router.NewRelay(s.Observer)
-		speaks.OnDrift, routes.Observer = app.watch.OnDrift, app.watch
-	}
+	app.observe(s, speaks, routes)
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
 	app.Router = router.New(app.servers, app.client, routes)
 	return app, nil
+}
+
+// observe has those who watch told of what happens.
+func (a *App) observe(s Settings, speaks *mcp.Options, routes *router.Options) {
+	var all []router.Observer
+	if m := s.Metrics; m != nil {
+		speaks.OnStateChange, speaks.OnHandshake, speaks.OnStray, speaks.OnReconnect = m.OnStateChange, m.OnHandshake, m.OnStray, m.OnReconnect
+		all = append(all, m)
+	}
+	if s.Observer != nil {
+		a.watch = router.NewRelay(s.Observer)
+		all = append(all, a.watch)
+	}
+	if len(all) == 0 {
+		return
+	}
+	routes.Observer = router.Observers(all...)
+	if servers, ok := routes.Observer.(router.ServerObserver); ok {
+		speaks.OnDrift = servers.OnDrift
+	}
+}
+
+// Tools makes the hops of workflows.
+func (a *App) Tools() workflow.Tools {
+	if a.metrics != nil {
+		return a.metrics.Tools(a.Router)
+	}
+	return a.Router
 }
 
 // Close ends the servers and closes a store that Open opened.

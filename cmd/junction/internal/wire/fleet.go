@@ -148,7 +148,7 @@ func (a *App) Queue() (state.Queue, error) {
 
 // Fit refuses a store that would lose threads while workers rely on it.
 func (a *App) Fit(ctx context.Context) error {
-	r, ok := a.Store.(*redis.Store)
+	r, ok := a.kept.(*redis.Store)
 	if !ok {
 		return nil
 	}

@@ -65,7 +65,7 @@ func (g *Graphs) Of(ctx context.Context, t state.Thread) (*graph.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := graph.Compile(wf.Spec(g.app.Router))
+	compiled, err := graph.Compile(wf.Spec(g.app.Tools()))
 	if err != nil {
 		return nil, fmt.Errorf("thread %s: %w", t.ID, err)
 	}

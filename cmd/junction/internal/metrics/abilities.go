@@ -1,0 +1,190 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"junction/state"
+)
+
+// The abilities that a store may have beside. What waits, or only tells, is not
+// timed.
+type (
+	queue       timed[state.Queue]
+	healthStore timed[state.HealthStore]
+	shareStore  timed[state.ShareStore]
+)
+
+func (s queue) Enqueue(ctx context.Context, thread string, after time.Duration) error {
+	begun := time.Now()
+	err := s.next.Enqueue(ctx, thread, after)
+	s.m.stored(opEnqueue, begun, err)
+	return err
+}
+
+func (s queue) Extend(ctx context.Context, claims []state.Claim, turn time.Duration) ([]state.Claim, error) {
+	begun := time.Now()
+	v, err := s.next.Extend(ctx, claims, turn)
+	s.m.stored(opExtend, begun, err)
+	return v, err
+}
+
+func (s queue) Done(ctx context.Context, c state.Claim) error {
+	begun := time.Now()
+	err := s.next.Done(ctx, c)
+	s.m.stored(opDone, begun, err)
+	return err
+}
+
+func (s queue) Defer(ctx context.Context, c state.Claim, after time.Duration) error {
+	begun := time.Now()
+	err := s.next.Defer(ctx, c, after)
+	s.m.stored(opDefer, begun, err)
+	return err
+}
+
+func (s healthStore) PutHealth(ctx context.Context, samples []state.HealthSample) error {
+	begun := time.Now()
+	err := s.next.PutHealth(ctx, samples)
+	s.m.stored(opPutHealth, begun, err)
+	return err
+}
+
+func (s healthStore) Health(ctx context.Context, server string, from, to time.Time) ([]state.HealthSample, error) {
+	begun := time.Now()
+	v, err := s.next.Health(ctx, server, from, to)
+	s.m.stored(opHealth, begun, err)
+	return v, err
+}
+
+func (s shareStore) Exchange(ctx context.Context, worker string, shares []state.Share, keep time.Duration) ([]state.Shared, error) {
+	begun := time.Now()
+	v, err := s.next.Exchange(ctx, worker, shares, keep)
+	s.m.stored(opExchange, begun, err)
+	return v, err
+}
+
+func (s queue) Claim(ctx context.Context, n int, turn time.Duration) ([]state.Claim, time.Duration, error) {
+	begun := time.Now()
+	claims, next, err := s.next.Claim(ctx, n, turn)
+	s.m.stored(opClaim, begun, err)
+	return claims, next, err
+}
+
+func (s queue) QueueLen(ctx context.Context) (due, later int, err error) {
+	begun := time.Now()
+	due, later, err = s.next.QueueLen(ctx)
+	s.m.stored(opQueueLen, begun, err)
+	return due, later, err
+}
+
+func (s queue) WaitQueued(ctx context.Context, most time.Duration) error {
+	return s.next.WaitQueued(ctx, most)
+}
+
+// withAbilities is s, timed, with just the abilities that s has: others ask for them
+// by type.
+func withAbilities(m *Metrics, s state.Store) state.Store {
+	t := store{m, s}
+	q, queues := s.(state.Queue)
+	n, notifies := s.(state.CancelNotifier)
+	h, remembers := s.(state.HealthStore)
+	e, shares := s.(state.ShareStore)
+	qt, ht, et := queue{m, q}, healthStore{m, h}, shareStore{m, e}
+	type can [4]bool
+	switch (can{queues, notifies, remembers, shares}) {
+	case can{true, false, false, false}:
+		return struct {
+			store
+			queue
+		}{t, qt}
+	case can{false, true, false, false}:
+		return struct {
+			store
+			state.CancelNotifier
+		}{t, n}
+	case can{true, true, false, false}:
+		return struct {
+			store
+			queue
+			state.CancelNotifier
+		}{t, qt, n}
+	case can{false, false, true, false}:
+		return struct {
+			store
+			healthStore
+		}{t, ht}
+	case can{true, false, true, false}:
+		return struct {
+			store
+			queue
+			healthStore
+		}{t, qt, ht}
+	case can{false, true, true, false}:
+		return struct {
+			store
+			state.CancelNotifier
+			healthStore
+		}{t, n, ht}
+	case can{true, true, true, false}:
+		return struct {
+			store
+			queue
+			state.CancelNotifier
+			healthStore
+		}{t, qt, n, ht}
+	case can{false, false, false, true}:
+		return struct {
+			store
+			shareStore
+		}{t, et}
+	case can{true, false, false, true}:
+		return struct {
+			store
+			queue
+			shareStore
+		}{t, qt, et}
+	case can{false, true, false, true}:
+		return struct {
+			store
+			state.CancelNotifier
+			shareStore
+		}{t, n, et}
+	case can{true, true, false, true}:
+		return struct {
+			store
+			queue
+			state.CancelNotifier
+			shareStore
+		}{t, qt, n, et}
+	case can{false, false, true, true}:
+		return struct {
+			store
+			healthStore
+			shareStore
+		}{t, ht, et}
+	case can{true, false, true, true}:
+		return struct {
+			store
+			queue
+			healthStore
+			shareStore
+		}{t, qt, ht, et}
+	case can{false, true, true, true}:
+		return struct {
+			store
+			state.CancelNotifier
+			healthStore
+			shareStore
+		}{t, n, ht, et}
+	case can{true, true, true, true}:
+		return struct {
+			store
+			queue
+			state.CancelNotifier
+			healthStore
+			shareStore
+		}{t, qt, n, ht, et}
+	}
+	return t
+}
