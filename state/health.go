@@ -47,13 +47,21 @@ type Share struct {
 type Shared struct {
 	Worker string
 	Age    time.Duration // since they were stored, on the store's clock
+	Others int           // workers there are besides the reader; where fewer came with this one, they are a sample
 	Shares []Share
 }
+
+// What one Exchange moves is bounded, however large the fleet.
+const (
+	MostShares  = 256 // of one worker; more are refused
+	MostSharers = 32  // workers whose shares come back; of more, a sample that changes
+)
 
 // ShareStore lets workers see each other's load. What it holds fades: a worker that
 // stores no more is gone after the time it asked for.
 type ShareStore interface {
-	// Exchange stores a worker's shares, for keep, and returns those of the others,
-	// by worker: one round trip.
+	// Exchange stores a worker's shares in place of its earlier ones, for keep (1 ms
+	// or more), and returns those of the others, by worker: one round trip. To have
+	// none is a share, too: the worker is there.
 	Exchange(ctx context.Context, worker string, shares []Share, keep time.Duration) ([]Shared, error)
 }

@@ -26,7 +26,8 @@ type Store struct {
 	mu      sync.RWMutex
 	threads map[string]*thread
 
-	queue *queue
+	queue  *queue
+	shares shares
 }
 
 var _ state.Store = (*Store)(nil)

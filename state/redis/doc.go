@@ -47,6 +47,8 @@
 //	P:{queue}:begun  sorted set of the thread ids that workers were given, by the end of their turn or pause, µs
 //	P:{queue}:bell  list that idle workers block on: one element wakes one worker
 //	P:{queue}:reply:N  list, a reply that one call gets again when it was lost; for less than a minute by default
+//	P:{fleet}:alive  sorted set of workers by when their shares are over, µs, 60 bytes each; gone within seconds of the last one
+//	P:{fleet}:shares  hash worker → when stored, µs, and its shares: 40 bytes a server in use, 256 at most
 //	P:cancel     publish/subscribe channel: ids of threads that were asked to stop
 //
 // The fields of T:t: status, failure, head (its Seq), at (when it was committed,

@@ -46,4 +46,6 @@ func (s *Store) begunKey() string { return s.prefix + ":{queue}:begun" }
 func (s *Store) queueKeys() []string {
 	return []string{s.dueKey(), s.bellKey(), s.begunKey()}
 }
+func (s *Store) aliveKey() string      { return s.prefix + ":{fleet}:alive" }
+func (s *Store) sharesKey() string     { return s.prefix + ":{fleet}:shares" }
 func (s *Store) cancelChannel() string { return s.prefix + ":cancel" }

@@ -67,6 +67,11 @@ func (t *tries) close() (settled <-chan struct{}, first bool) {
 // wait draws how long to wait after the attempt-th try (from 1).
 func (t *tries) wait(attempt int) time.Duration {
 	bound := min(firstWait<<min(attempt-1, 10), mostWait)
+	return time.Duration(t.draw() * float64(bound))
+}
+
+// draw returns a number in [0, 1).
+func (t *tries) draw() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rand == nil {
@@ -74,7 +79,7 @@ func (t *tries) wait(attempt int) time.Duration {
 		crand.Read(seed[:]) // never fails
 		t.rand = rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])))
 	}
-	return time.Duration(t.rand.Int64N(int64(bound)))
+	return t.rand.Float64()
 }
 
 // try runs an operation that may run twice until it succeeds, must not be tried
