@@ -12,6 +12,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
+	"junction/cmd/junction/internal/metrics"
 	"junction/cmd/junction/internal/wire"
 	"junction/graph"
 	"junction/graph/worker"
@@ -26,6 +27,7 @@ type serveCmd struct {
 	Grace   time.Duration `default:"30s" help:"How long threads may go on after SIGTERM before they are handed back."`
 	Name    string        `placeholder:"NAME" help:"Name of this worker in leases and logs. Default: host, process id and a random part."`
 	Store   string        `placeholder:"ADDRESS" env:"JUNCTION_STORE" help:"Store that the workers share, redis://HOST:PORT and its other forms. Default: what the servers file says."`
+	Metrics *string       `placeholder:"ADDR" help:"Where /metrics, /healthz and /readyz are served, for example :9464; empty: nowhere. Default: 127.0.0.1:9464, or a free port where that is taken."`
 	JSON    bool          `name:"json" help:"Log one JSON document a line on stderr."`
 	Config  string        `placeholder:"FILE" type:"path" help:"This worker's servers file. Default: the one in the user's configuration directory."`
 	Consul  string        `placeholder:"URL" help:"Consul whose services tagged mcp are servers too, for example http://127.0.0.1:8500. Default: what the servers file says."`
@@ -55,7 +57,8 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Log: log})
+	counts := metrics.New(buildVersion)
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Log: log, Metrics: counts})
 	if none := new(static.NotFoundError); errors.As(err, &none) {
 		return usage(fmt.Errorf("this worker would fail every thread that calls a server: %w, or give --consul URL", err))
 	}
@@ -67,19 +70,19 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 	if err := errors.Join(err, app.Fit(ctx)); err != nil {
 		return usage(err)
 	}
-	graphs := wire.NewGraphs(app)
-	w := worker.New(queue, app.Store, func(runs context.Context, t state.Thread, o graph.RunOptions) (graph.Result, error) {
-		runs, end := cutBy(ctx, runs)
-		defer end()
-		g, err := graphs.Of(runs, t)
-		if err != nil {
-			return graph.Result{}, err
-		}
-		return g.Resume(runs, t.ID, o)
-	}, &worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log), Elsewhere: lacksServer})
+	ready := &readiness{queue: queue}
+	endpoint, err := c.endpoint(ctx, counts, ready, log)
+	if err != nil {
+		return usage(err)
+	}
+	defer closeEndpoint(endpoint, log)
+	counts.Ask(metrics.Sources{Queue: queue})
+	w := worker.New(queue, app.Store, goOn(ctx, wire.NewGraphs(app), counts),
+		&worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log, counts), Elsewhere: lacksServer})
 	serving, stop := untilDrain(ctx)
 	defer stop()
 	defer context.AfterFunc(serving, func() {
+		ready.draining.Store(true)
 		log.Info("told to stop; a second signal cuts off what still runs", "grace", c.Grace.String())
 	})()
 	log.Info("serving", "store", app.Address, "servers_file", orWord(app.ConfigPath, "none"), "threads", c.Threads, "lease", c.Lease.String())
@@ -90,11 +93,28 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		tidying.Wait()
 	}()
 	app.AwaitServers(serving, log)
+	ready.taking.Store(true)
 	err = w.Serve(serving)
 	if err == nil {
 		log.Info("drained")
 	}
 	return err
+}
+
+// goOn runs the threads that the worker is given.
+func goOn(signals context.Context, graphs *wire.Graphs, counts *metrics.Metrics) worker.RunFunc {
+	return func(runs context.Context, t state.Thread, o graph.RunOptions) (graph.Result, error) {
+		runs, end := cutBy(signals, runs)
+		defer end()
+		g, err := graphs.Of(runs, t)
+		if err != nil {
+			return graph.Result{}, err
+		}
+		on, ended := counts.Run()
+		defer ended()
+		o.OnEvent = on
+		return g.Resume(runs, t.ID, o)
+	}
 }
 
 // cutBy is runs that ends with signals, too: the second signal hands the threads
@@ -115,9 +135,11 @@ func lacksServer(err error) bool {
 	return errors.As(err, &none)
 }
 
-// tell logs the threads that are gone on with: of a worker that died, or handed back.
-func tell(log *slog.Logger) func(worker.Event) {
+// tell counts what happens to the worker, and logs the threads that are gone on
+// with: of a worker that died, or handed back.
+func tell(log *slog.Logger, counts *metrics.Metrics) func(worker.Event) {
 	return func(e worker.Event) {
+		counts.OnWorker(e)
 		if e.Kind == worker.EventTaken && e.Status == state.StatusRunning {
 			log.Info("going on with a thread that was begun before", "thread", e.Thread)
 		}
