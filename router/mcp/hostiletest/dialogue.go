@@ -60,7 +60,7 @@ func (s *Server) serve(m *message, v voice) {
 	if m.Method != "tools/call" {
 		answer := s.answerOf(m)
 		if s.Fault != None && m.Method == s.At {
-			s.misbehave(m, v, answer)
+			s.misbehave(s.Fault, m, v, answer)
 			return
 		}
 		v.say(answer)
@@ -75,21 +75,34 @@ func (s *Server) serve(m *message, v voice) {
 		v.say(s.refusal(m, -32603, err.Error()))
 		return
 	}
-	wrong := s.Fault != None && !s.Fault.ofItself() && s.At == "" && (s.Times == 0 || arrived.Call <= s.Times)
-	if wrong && s.Fault.refusal() {
-		s.misbehave(m, v, "")
+	f := s.faultOf(arrived.Call)
+	switch {
+	case f.refusal():
+		s.misbehave(f, m, v, "")
 		return
-	}
-	if wrong && s.Fault == LostRequest {
+	case f == LostRequest:
 		v.misdeed(Dropped, m, "")
 		return
 	}
 	answer := s.work(m)
-	if wrong {
-		s.misbehave(m, v, answer)
+	if f != None {
+		s.misbehave(f, m, v, answer)
 		return
 	}
 	v.say(answer)
+}
+
+// faultOf is what goes wrong at the n-th call of the server's tool.
+func (s *Server) faultOf(n int) Fault {
+	switch {
+	case s.At != "" || s.Fault.ofItself():
+		return None
+	case len(s.Faults) > 0 && n <= len(s.Faults):
+		return s.Faults[n-1]
+	case len(s.Faults) > 0 || s.Times > 0 && n > s.Times:
+		return None
+	}
+	return s.Fault
 }
 
 // work lets the tool take effect and words its answer.

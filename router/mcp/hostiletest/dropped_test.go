@@ -126,7 +126,12 @@ func (s *shop) run(t *testing.T) graph.Result {
 
 func (s *shop) answer(t *testing.T, i state.Interrupt, answer string) graph.Result {
 	t.Helper()
-	res, err := s.graph.Resume(t.Context(), "t", graph.RunOptions{Store: s.store, Answers: map[string]json.RawMessage{i.ID: json.RawMessage(answer)}})
+	return s.resume(t, map[string]json.RawMessage{i.ID: json.RawMessage(answer)})
+}
+
+func (s *shop) resume(t *testing.T, answers map[string]json.RawMessage) graph.Result {
+	t.Helper()
+	res, err := s.graph.Resume(t.Context(), "t", graph.RunOptions{Store: s.store, Answers: answers})
 	if err != nil {
 		t.Fatal(err)
 	}

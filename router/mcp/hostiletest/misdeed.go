@@ -13,9 +13,9 @@ var megabyte = strings.Repeat("x", 1<<20)
 // hugeMegabytes is the size of a huge answer.
 const hugeMegabytes = 200
 
-// misbehave does the server's fault in place of the answer.
-func (s *Server) misbehave(m *message, v voice, answer string) {
-	switch s.Fault {
+// misbehave does a fault in place of the answer.
+func (s *Server) misbehave(f Fault, m *message, v voice, answer string) {
+	switch f {
 	case WrongID:
 		v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s1,"result":{"content":[]}}`, m.ID))
 	case NoID:
@@ -29,7 +29,7 @@ func (s *Server) misbehave(m *message, v voice, answer string) {
 	case ErrorCode:
 		v.say(s.refusal(m, 4711, "no"))
 	case HugeErrorCode, TextErrorCode:
-		code := map[Fault]string{HugeErrorCode: "123456789012345678901234567890", TextErrorCode: `"no"`}[s.Fault]
+		code := map[Fault]string{HugeErrorCode: "123456789012345678901234567890", TextErrorCode: `"no"`}[f]
 		v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"no"}}`, m.ID, code))
 	case LongError:
 		v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"\u001b[31m%s","data":{"more":"%s"}}}`, m.ID, megabyte+megabyte, strings.Repeat(megabyte, 6)))
@@ -49,9 +49,9 @@ func (s *Server) misbehave(m *message, v voice, answer string) {
 	case AfterCancel:
 		s.answerCancelled(m, v, answer)
 	case Half, HalfThenSilence, HalfThenEnd:
-		s.half(m, v, answer)
+		half(f, m, v, answer)
 	case Huge, HugeIDLast, HugeEvent:
-		s.huge(m, v)
+		huge(f, m, v)
 	case RefusesAnswers:
 		v.say(`{"jsonrpc":"2.0","id":"ask-1","method":"ping"}`)
 		select {
@@ -70,9 +70,9 @@ func (s *Server) misbehave(m *message, v voice, answer string) {
 	case Redirects:
 		v.misdeed(Redirects, m, s.Elsewhere)
 	case Stray, Asks, FloodsProgress, FloodsThenEnds, FallingProgress, ForeignProgress:
-		s.flood(m, v, answer)
+		flood(f, m, v, answer)
 	default:
-		v.misdeed(s.Fault, m, answer)
+		v.misdeed(f, m, answer)
 	}
 }
 
@@ -93,9 +93,9 @@ func (s *Server) answerCancelled(m *message, v voice, answer string) {
 	v.say(answer)
 }
 
-func (s *Server) half(m *message, v voice, answer string) {
+func half(f Fault, m *message, v voice, answer string) {
 	v.begin(answer[:len(answer)/2])
-	switch s.Fault {
+	switch f {
 	case Half:
 		v.end()
 	case HalfThenSilence:
@@ -105,9 +105,9 @@ func (s *Server) half(m *message, v voice, answer string) {
 	}
 }
 
-func (s *Server) huge(m *message, v voice) {
+func huge(f Fault, m *message, v voice) {
 	first, last := fmt.Sprintf(`"id":%s,`, m.ID), ""
-	if s.Fault == HugeIDLast {
+	if f == HugeIDLast {
 		first, last = "", fmt.Sprintf(`,"id":%s`, m.ID)
 	}
 	v.begin(`{"jsonrpc":"2.0",` + first + `"result":{"content":[{"type":"text","text":"`)
@@ -119,7 +119,7 @@ func (s *Server) huge(m *message, v voice) {
 }
 
 // flood sends many small messages, and then the answer or nothing.
-func (s *Server) flood(m *message, v voice, answer string) {
+func flood(f Fault, m *message, v voice, answer string) {
 	progress := func(token, at string) {
 		v.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%s,"message":"step"}}`, token, at))
 	}
@@ -128,7 +128,7 @@ func (s *Server) flood(m *message, v voice, answer string) {
 		token = string(m.ID)
 	}
 	const many = 10_000
-	switch s.Fault {
+	switch f {
 	case Stray:
 		for n := range many {
 			v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, n))
@@ -142,8 +142,8 @@ func (s *Server) flood(m *message, v voice, answer string) {
 			progress(token, fmt.Sprint(n))
 		}
 	default:
-		s.endless(v, func(n int) {
-			switch s.Fault {
+		endless(v, func(n int) {
+			switch f {
 			case FloodsProgress:
 				progress(token, fmt.Sprint(n))
 			case FallingProgress:
@@ -159,7 +159,7 @@ func (s *Server) flood(m *message, v voice, answer string) {
 
 // endless sends 10,000 messages a second, at most, for as long as anybody listens,
 // and for a minute at most.
-func (s *Server) endless(v voice, send func(n int)) {
+func endless(v voice, send func(n int)) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	n := 0

@@ -1,6 +1,8 @@
 package hostiletest_test
 
 import (
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -44,7 +46,7 @@ func TestACallWhoseConnectionIsRefusedIsAnsweredByAnotherServerWhateverItsEffect
 			t.Run(map[bool]string{true: "modern, ", false: "legacy, "}[modern]+string(e), func(t *testing.T) {
 				t.Parallel()
 				s := &shop{world: hostiletest.NewWorld(t), store: memory.New(nil), max: longMax}
-				leaving := httptest.NewServer(&hostiletest.Server{ID: "first", Modern: modern, World: s.world.URL})
+				leaving := apart(t, &hostiletest.Server{ID: "first", Modern: modern, World: s.world.URL})
 				leaving.Config.SetKeepAlivesEnabled(false) // a request on a kept connection may be lost, not refused
 				t.Cleanup(leaving.Close)
 				first := &router.Server{ID: "first", Name: "first", Source: "file", Dial: router.Dial{URL: leaving.URL + "/mcp"}}
@@ -56,6 +58,21 @@ func TestACallWhoseConnectionIsRefusedIsAnsweredByAnotherServerWhateverItsEffect
 			})
 		}
 	}
+}
+
+// apart serves at an address whose port no other test takes when it is free again,
+// where the system has such an address.
+func apart(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		return httptest.NewServer(h)
+	}
+	s := httptest.NewUnstartedServer(h)
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	return s
 }
 
 func TestACallOfAServerThatCannotBeStartedIsAnsweredByAnotherWhateverItsEffect(t *testing.T) {

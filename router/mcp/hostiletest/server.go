@@ -12,11 +12,14 @@ import (
 
 // Server is a server and what it does wrong.
 type Server struct {
-	ID        string
-	Modern    bool // speaks 2026-07-28 only; else 2025-11-25 only
-	Fault     Fault
-	Times     int    // how many calls, of all its lives, go wrong; 0: all
-	At        string // the method that goes wrong, each time; "": calls of the tool "work"
+	ID     string
+	Modern bool // speaks 2026-07-28 only; else 2025-11-25 only
+	Fault  Fault
+	Times  int    // how many calls, of all its lives, go wrong; 0: all
+	At     string // the method that goes wrong, each time; "": calls of the tool "work"
+	// Faults are those of its tool's calls, one after another, where they differ;
+	// when they are used up it does well. Fault and Times then mean nothing.
+	Faults    []Fault
 	Ledger    string // that knows the keys of calls; servers may share one. "": its own
 	World     string // URL
 	Elsewhere string // URL of another host, for what refers or redirects there
