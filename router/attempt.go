@@ -24,6 +24,10 @@ type ending struct {
 	asks   *state.Record // the attempt's record, whose Input holds the questions
 }
 
+// longestRest bounds what a server's Retry-After can keep it without calls: no
+// server starves for ever, whatever a proxy in front of it once said.
+const longestRest = time.Hour
+
 // attempt sends one request and records how it ended. An error ends the hop at
 // once: nothing more can be recorded, or a task is left to a later run.
 func (h *hop) attempt(ctx context.Context, c *choice) (ending, error) {
@@ -230,7 +234,7 @@ func (h *hop) failed(ctx context.Context, c *choice, rec *state.Record, e *CallE
 	}
 	now := time.Now()
 	if e.RetryAfter > 0 {
-		c.entry.series.Rest(now, now.Add(e.RetryAfter))
+		c.entry.series.Rest(now, now.Add(min(e.RetryAfter, longestRest)))
 	}
 	if row, ok := rules[e.Code]; !ok || row.doubt {
 		h.r.roster.doubt(rec.Server)

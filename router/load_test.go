@@ -134,6 +134,28 @@ func TestARejectedHopIsRecordedAsSuch(t *testing.T) {
 	})
 }
 
+func TestAServerThatAsksToBeLeftAloneForACenturyIsAskedAgainAfterAnHour(t *testing.T) {
+	for name, asked := range map[string]time.Duration{"a century": 100 * 365 * 24 * time.Hour, "longer than clocks can tell": 1<<63 - 1} {
+		f := newFleet().add("a", func(_ *router.Server, k *script) {
+			k.answer = failsFirst(1, router.CallError{Code: router.ServerOverload, RetryAfter: asked, Execution: state.NotExecuted}, "a")
+		})
+		inBubble(t, f, router.Options{Saturation: -1}, func(t *testing.T, r *router.Router) {
+			for range 2 { // the second is refused: it rests
+				if _, err := r.Do(t.Context(), work); err == nil {
+					t.Errorf("%s: the hop did not fail", name)
+				}
+			}
+			if n := len(f.servers()); n != 1 {
+				t.Errorf("%s: called %d times while it rests", name, n)
+			}
+			pass(time.Hour + time.Second)
+			if _, err := r.Do(t.Context(), work); err != nil {
+				t.Errorf("%s: an hour later: %v", name, err)
+			}
+		})
+	}
+}
+
 func TestRetryAfterIsObeyed(t *testing.T) {
 	busy := router.CallError{Code: router.ServerOverload, RetryAfter: 7 * time.Second, Execution: state.NotExecuted}
 	t.Run("alone the server is waited for", func(t *testing.T) {
