@@ -83,7 +83,7 @@ func (s *Server) register(ctx context.Context, listening net.Addr, log *slog.Log
 	}
 	health := url.URL{Scheme: "http", Host: address, Path: healthPath, RawQuery: url.Values{"capability": {s.offer.Capability}}.Encode()}
 	r, err := consul.Register(ctx, consul.Options{Address: f.Consul, TokenFile: f.TokenFile, Log: log}, consul.Service{
-		Name: name, Address: address, Path: "/mcp", Depth: depth, Version: version,
+		Name: name, Address: address, Path: "/mcp", Depth: depth, Version: s.o.version(),
 		KeepTrying: true, Offers: append([]router.Offer{s.offer}, s.more...), LatencyP95: s.o.Latency, MaxConcurrent: s.o.Capacity,
 		Check: consul.Check{
 			URL: health.String(), Interval: f.CheckInterval,

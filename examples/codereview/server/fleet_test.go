@@ -119,12 +119,12 @@ func TestServersRegisterWhatTheyOffer(t *testing.T) {
 			},
 			status: "passing",
 		}, {
-			name: "one that is ill, by another name", service: "sick",
-			args: []string{"--reviewer", "report", "--service", "sick", "--fail-health"},
+			name: "one that is ill, by another name and version", service: "sick",
+			args: []string{"--reviewer", "report", "--service", "sick", "--declare-version", "2.0.0", "--fail-health"},
 			tags: []string{"mcp", "report"},
 			meta: map[string]string{
 				"mcp-path": "/mcp", "mcp-capabilities": "report", "mcp-tool-report": "render", "mcp-effect-report": "safe",
-				"mcp-max-concurrent": "64", "version": "0.1.0",
+				"mcp-max-concurrent": "64", "version": "2.0.0",
 			},
 			status: "critical",
 		},

@@ -11,6 +11,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ import (
 type Options struct {
 	Reviewer string         `help:"What to serve: go, js, python, secrets, rust, diff, report, ledger, or inventory, which is another example's." required:"" enum:"go,js,python,secrets,rust,diff,report,ledger,inventory"`
 	Name     string         `help:"Name the server gives itself; by default review-REVIEWER." placeholder:"NAME"`
+	Version  string         `help:"Version the server gives itself; by default that of the example." placeholder:"VERSION" name:"declare-version"`
 	HTTP     string         `help:"Serve Streamable HTTP at this address, path /mcp, instead of standard input and output." placeholder:"ADDR" name:"http"`
 	Depth    reviewer.Depth `help:"Declared depth of review: shallow, deep or security-focused." enum:"shallow,deep,security-focused" default:"shallow"`
 	Latency  time.Duration  `help:"Declared 95th percentile of the latency; undeclared by default." placeholder:"DURATION"`
@@ -47,6 +49,9 @@ type Options struct {
 	FailHealth bool          `help:"Say at /mcp/health that the capability does not work." group:"For trying failover"`
 	Seed       uint64        `help:"Seed of --fail RATE." default:"1" group:"For trying failover"`
 }
+
+// version is what the server says of itself, to clients and in Consul.
+func (o Options) version() string { return cmp.Or(o.Version, version) }
 
 // Failures says which calls fail: the first Count, or each with a probability.
 type Failures struct {

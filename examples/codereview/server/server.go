@@ -73,7 +73,7 @@ func New(o Options) (*Server, error) {
 	if s.stock != nil {
 		options = append(options, mcpserver.WithResourceCapabilities(true, false), mcpserver.WithHooks(inventory.Hooks(s.stock)))
 	}
-	s.mcp = mcpserver.NewMCPServer(s.name, version, options...)
+	s.mcp = mcpserver.NewMCPServer(s.name, o.version(), options...)
 	s.mcp.AddTools(tools...)
 	if s.stock != nil {
 		inventory.Equip(s.mcp, s.stock)
