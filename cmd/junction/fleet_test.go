@@ -67,7 +67,7 @@ func newFleet(t testing.TB, address string, took, lease time.Duration, threads i
 func (f *fleet) start(t testing.TB) *fleetWorker {
 	t.Helper()
 	w := &fleetWorker{cmd: commandIn(context.Background(), t, f.dir, "serve", "--store", f.address, "--config", filepath.Join(f.dir, "junction.yaml"),
-		"--lease", f.lease.String(), "--threads", fmt.Sprint(f.threads), "--grace", "10s", "--json")}
+		"--lease", f.lease.String(), "--threads", fmt.Sprint(f.threads), "--grace", "10s", "--json", "--metrics", "127.0.0.1:0")}
 	w.cmd.Stderr = &w.log
 	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)
