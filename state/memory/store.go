@@ -26,8 +26,9 @@ type Store struct {
 	mu      sync.RWMutex
 	threads map[string]*thread
 
-	queue  *queue
-	shares shares
+	queue   *queue
+	shares  shares
+	samples samples
 }
 
 var _ state.Store = (*Store)(nil)

@@ -49,6 +49,8 @@
 //	P:{queue}:reply:N  list, a reply that one call gets again when it was lost; for less than a minute by default
 //	P:{fleet}:alive  sorted set of workers by when their shares are over, µs, 60 bytes each; gone within seconds of the last one
 //	P:{fleet}:shares  hash worker → when stored, µs, and its shares: 40 bytes a server in use, 256 at most
+//	P:{health:SERVER}:N  hash of how a server fared in the Nth ten minutes since 1970: minute, capability and worker → sample as JSON, 250 bytes each, 5,000 at most; for 25 h 10 min after its last change
+//	P:{health}:servers   sorted set of the servers that have such a hash, by when it was last written, ms; 10,000 at most
 //	P:cancel     publish/subscribe channel: ids of threads that were asked to stop
 //
 // The fields of T:t: status, failure, head (its Seq), at (when it was committed,

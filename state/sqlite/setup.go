@@ -53,7 +53,7 @@ func setUp(ctx context.Context, conn *sql.Conn, busy time.Duration) error {
 		if mode != "wal" {
 			return fmt.Errorf("the file system does not allow a write-ahead log (journal mode stays %q); put the file on a local disk", mode)
 		}
-		return nil
+		return addHealth(ctx, conn)
 	})
 }
 
