@@ -121,6 +121,9 @@ func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *rout
 		if !c.modern || l.opening().settled(c.version) {
 			return c, nil
 		}
+		if legacy { // asked as before, it would answer as before
+			return nil, notSent(router.VersionUnsupported, "the server answers the handshake of the earlier era with "+quote(c.version)+", which is of the later one", nil)
+		}
 		legacy = true
 		if h, ok := l.(transport.HTTPConnection); ok {
 			h.SetProtocolVersion("")

@@ -143,12 +143,18 @@ func (s *Server) answerOf(m *message) string {
 	if s.Fault == UnknownEra {
 		version = "1999-01-01"
 	}
+	if s.Fault == LaterEra {
+		version = "2026-07-28"
+	}
 	switch {
 	case m.Method == "server/discover" && s.Modern && s.Fault == UnknownEra:
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"]}}}`, m.ID)
 	case m.Method == "server/discover" && s.Modern:
 		return s.result(m, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}`+s.taskCapabilities()+`},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"hostile","version":"1"}}}`)
 	case m.Method == "initialize" && !s.Modern:
+		if _, err := s.tell("/greet", m); err != nil {
+			return s.refusal(m, -32603, err.Error())
+		}
 		return s.result(m, fmt.Sprintf(`{"protocolVersion":%q,"serverInfo":{"name":"hostile","version":"1"},"capabilities":{"tools":{}%s}}`, version, s.taskCapabilities()))
 	case m.Method == "tools/list":
 		return s.result(m, s.tools(m))

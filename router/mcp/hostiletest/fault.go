@@ -75,6 +75,7 @@ const (
 	InputSchemaAfar     Fault = "has an input schema that refers to another host"
 	OutputSchemaAfar    Fault = "has an output schema that refers to another host"
 	UnknownEra          Fault = "speaks no version that anybody knows"
+	LaterEra            Fault = "answers the earlier handshake with the later version"
 	EndlessTools        Fault = "has a list of tools that does not end"
 	HundredThousandCopy Fault = "has the same tool a hundred thousand times"
 )
@@ -101,7 +102,7 @@ func (f Fault) refusal() bool {
 // ofItself reports a fault of the handshake or of the list of tools.
 func (f Fault) ofItself() bool {
 	switch f {
-	case BadInputSchema, BadOutputSchema, InputSchemaAfar, OutputSchemaAfar, UnknownEra, EndlessTools, HundredThousandCopy:
+	case BadInputSchema, BadOutputSchema, InputSchemaAfar, OutputSchemaAfar, UnknownEra, LaterEra, EndlessTools, HundredThousandCopy:
 		return true
 	}
 	return false

@@ -87,3 +87,26 @@ func TestAChildThatClosedItsInputIsReplaced(t *testing.T) {
 		t.Errorf("it took effect %d times, want 2", n)
 	}
 }
+
+func TestAServerThatAnswersTheEarlierHandshakeWithTheLaterVersionIsNotAskedForEver(t *testing.T) {
+	t.Parallel()
+	for _, w := range ways {
+		if w.modern {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			world := hostiletest.NewWorld(t)
+			s := w.start(t, &hostiletest.Server{ID: "bad-7f3a", Fault: hostiletest.LaterEra, World: world.URL})
+			begun := time.Now()
+			_, err := newClient(t, mcp.Options{ConnectTimeout: 20 * time.Second}).Call(t.Context(), s, tried(well))
+			check(t, err, versions, s.ID)
+			if took := time.Since(begun); took > 15*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if n := world.Greeted(s.ID); n > 3 {
+				t.Errorf("%d handshakes", n)
+			}
+		})
+	}
+}

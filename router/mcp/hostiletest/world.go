@@ -20,6 +20,7 @@ type World struct {
 	calls    map[string]int // by server
 	effects  map[string]int // by server
 	polls    map[string]int // questions about tasks, by method and server
+	greeted  map[string]int // handshakes of the earlier era, by server
 	verified map[string]int // questions of the tool "verify", by server
 	receipts map[string]int // by ledger and key
 	orders   map[string]int // receipts by order
@@ -29,7 +30,7 @@ type World struct {
 // NewWorld returns a world that the test's end closes.
 func NewWorld(t testing.TB) *World {
 	t.Helper()
-	w := &World{calls: map[string]int{}, effects: map[string]int{}, verified: map[string]int{}, polls: map[string]int{}, receipts: map[string]int{}, orders: map[string]int{}}
+	w := &World{calls: map[string]int{}, effects: map[string]int{}, verified: map[string]int{}, polls: map[string]int{}, greeted: map[string]int{}, receipts: map[string]int{}, orders: map[string]int{}}
 	s := httptest.NewServer(w)
 	t.Cleanup(s.Close)
 	w.URL = s.URL
@@ -57,6 +58,13 @@ func (w *World) Verified(server string) int {
 	return w.verified[server]
 }
 
+// Greeted returns how many handshakes of the earlier era a server saw.
+func (w *World) Greeted(server string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.greeted[server]
+}
+
 // Polls returns how often a server was asked about a task by a method of tasks/….
 func (w *World) Polls(method, server string) int {
 	w.mu.Lock()
@@ -70,7 +78,7 @@ type deed struct {
 	Receipt int `json:"receipt"` // of the effect; of one that a ledger knows, the first's. 0: none
 }
 
-// ServeHTTP answers servers: /arrive, /work, /poll and /verify.
+// ServeHTTP answers servers: /arrive, /work, /poll, /greet and /verify.
 func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	server, ledger, key, order := q.Get("server"), q.Get("ledger"), q.Get("key"), q.Get("order")
@@ -86,6 +94,8 @@ func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.orders[order] = d.Receipt
 	case "/poll":
 		w.polls[q.Get("method")+" "+server]++
+	case "/greet":
+		w.greeted[server]++
 	case "/verify":
 		w.verified[server]++
 		d.Receipt = w.orders[order]
