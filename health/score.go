@@ -4,7 +4,9 @@ import "time"
 
 // Reading is a series at one moment.
 type Reading struct {
-	InFlight   int
+	InFlight   int           // of every worker, as far as they tell
+	Own        int           // of them, this worker's
+	Workers    int           // that have calls there, as far as they tell; this one counts always
 	Success    float64       // decaying share of calls that did not fail, [0, 1]; 1 without samples
 	Latency    time.Duration // decaying average of successful results; 0: no sample
 	Memory     float64       // how much of Latency still counts, [0, 1]

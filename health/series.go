@@ -93,13 +93,18 @@ func (s *Series) since(t time.Time) time.Duration {
 
 // Load is the calls in flight at a server, over all it does.
 type Load struct {
-	n     atomic.Int64
-	ended atomic.Uint64
+	n      atomic.Int64
+	ended  atomic.Uint64
+	failed atomic.Uint64
+
+	elsewhere             atomic.Uint64        // ended at other workers, as far as they tell
+	seen                  atomic.Pointer[view] // by others; nil: nobody told
+	toldEnded, toldFailed uint64               // guarded by Tracker.telling
 }
 
-// Ended returns how many calls have ever ended: that it rises is how a queue
-// knows that it moves.
-func (l *Load) Ended() uint64 { return l.ended.Load() }
+// Ended returns how many calls have ever ended, other workers' included, give or
+// take: that it rises is how a queue knows that it moves.
+func (l *Load) Ended() uint64 { return l.ended.Load() + l.elsewhere.Load() }
 
 // InFlight returns the number of calls under way.
 func (l *Load) InFlight() int { return int(l.n.Load()) }
@@ -151,15 +156,19 @@ func (s *Series) Observe(now time.Time, o Outcome, latency time.Duration) {
 		s.recent.Add(now, false, latency)
 		s.day.Add(now, false, latency)
 		s.ejection.Success(now)
+		s.load.lift(s.since(now))
 	case ToolError:
 		s.toolErrors.Add(now, 1, 0)
 		s.recent.AddToolError(now)
 		s.day.AddToolError(now)
 		s.ejection.Success(now)
+		s.load.lift(s.since(now))
 	case Failure:
 		failed = 1
 		s.recent.Add(now, true, 0)
 		s.day.Add(now, true, 0)
+		s.load.failed.Add(1)
+		s.ejection.heed(now, s.load.strikes(s.since(now)))
 		s.ejection.Failure(now)
 	}
 	s.success.Add(now, 1-failed, 1)
@@ -207,8 +216,10 @@ func (s *Series) publish(now time.Time, force bool) {
 // Read fills r with the series at now, without waiting and without allocating.
 // Numbers over a window are those of the last call that was counted.
 func (s *Series) Read(now time.Time, r *Reading) {
-	s.now.Load().fill(r, now.Sub(s.epoch))
+	at := now.Sub(s.epoch)
+	s.now.Load().fill(r, at)
 	r.InFlight = s.load.InFlight()
+	s.load.seen.Load().fill(r, at)
 }
 
 // Refresh counts the windows anew, so that [Series.Read] sees what has left

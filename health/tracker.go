@@ -11,6 +11,8 @@ type Tracker struct {
 	series  map[seriesKey]*Series
 	loads   map[string]*Load
 	started time.Time
+
+	telling sync.Mutex // one tells at a time
 }
 
 type seriesKey struct{ server, capability string }

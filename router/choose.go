@@ -232,7 +232,7 @@ func (h *hop) queue(ctx context.Context, p *pool) error {
 		e.series.Read(begun, &r)
 		ended += e.series.Ended()
 		switch {
-		case !r.Resting && r.InFlight < e.declared.MaxConcurrent:
+		case !r.Resting && !r.Full(e.declared.MaxConcurrent):
 			return nil
 		case !r.Resting:
 			saturated = true

@@ -155,7 +155,7 @@ func stand(e *entry, m *health.Member) standing {
 		return out
 	case m.Resting:
 		return resting
-	case m.MaxConcurrent > 0 && m.InFlight >= m.MaxConcurrent:
+	case m.Full(m.MaxConcurrent):
 		return saturated
 	case m.Ejected && e.barred == tried:
 		return lastHope
