@@ -61,6 +61,19 @@ nginx: ## the nginx that tests put in front of servers: is it there, else instal
 		exit 1; \
 	fi
 
+.PHONY: prometheus
+prometheus: ## the prometheus and promtool that tests run: are they there, else installed where apt may
+	@if command -v promtool >/dev/null && { [[ -n "$${JUNCTION_PROMETHEUS:-}" ]] || command -v prometheus >/dev/null; }; then exit 0; fi; \
+	if [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
+		echo "installing prometheus, which the tests start on free ports"; \
+		{ apt-get install -y --no-install-recommends prometheus || \
+			{ apt-get update && apt-get install -y --no-install-recommends prometheus; }; } >/dev/null; \
+	else \
+		echo "The tests need prometheus and promtool, and this account may not install them. Install the package prometheus" >&2; \
+		echo "(Debian, Ubuntu: apt-get install prometheus; macOS: brew install prometheus), with promtool on PATH." >&2; \
+		exit 1; \
+	fi
+
 .PHONY: consul
 consul: $(CONSUL) ## the Consul agent that tests start, built once in .bin/ (takes minutes)
 
@@ -76,7 +89,7 @@ $(CONSUL): deploy/consul/go.mod deploy/consul/go.sum
 	mv $@.part $@
 
 .PHONY: test
-test: $(if $(SHORT),,redis consul nginx) ## every test, under the race detector where a C compiler is there
+test: $(if $(SHORT),,redis consul nginx prometheus) ## every test, under the race detector where a C compiler is there
 	$(GO) test $(RACE) -timeout 15m $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)') $(PKG)
 
 .PHONY: check
