@@ -84,6 +84,7 @@ const (
 const (
 	TaskForEver Fault = "makes a task that never ends, to be asked for every millisecond"
 	TaskGarbled Fault = "makes a task, and tells of it what cannot be read"
+	ShedsLoad   Fault = "has a call made again and again, as if it were busy"
 	AsksPeople  Fault = "puts ten thousand questions to a person, and does not end"
 )
 

@@ -110,3 +110,34 @@ func TestAServerThatAnswersTheEarlierHandshakeWithTheLaterVersionIsNotAskedForEv
 		})
 	}
 }
+
+func TestAServerThatRefusesEveryCredentialIsTriedWithEachOnceAndItsToolIsNotReached(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"", "initialize", "server/discover", "tools/list"} {
+		for _, w := range ways {
+			if !w.http {
+				continue
+			}
+			t.Run(at+", "+w.name, func(t *testing.T) {
+				t.Parallel()
+				world := hostiletest.NewWorld(t)
+				s := w.start(t, &hostiletest.Server{ID: "bad-7f3a", Fault: hostiletest.Unauthorized, At: at, World: world.URL})
+				s.Dial.Auth = []router.Credential{{Scheme: "bearer", Token: "hunter2hunter2"}, {Scheme: "api-key", Token: "hunter3hunter3"}}
+				_, err := newClient(t, mcp.Options{}).Call(t.Context(), s, tried(well))
+				if err == nil {
+					return // the method is none of this era
+				}
+				e := callError(t, err)
+				if e.Code != router.AuthMismatch || e.Execution != state.NotExecuted || !strings.Contains(e.Message, s.ID) {
+					t.Errorf("%s, %s: %s", e.Code, e.Execution, e.Message)
+				}
+				if strings.Contains(err.Error(), "hunter") {
+					t.Errorf("it shows a credential: %v", err)
+				}
+				if calls, effects := world.Calls(s.ID), world.Effects(); calls > 3 || effects != 0 {
+					t.Errorf("%d calls, %d effects", calls, effects)
+				}
+			})
+		}
+	}
+}

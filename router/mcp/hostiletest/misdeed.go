@@ -62,6 +62,8 @@ func (s *Server) misbehave(f Fault, m *message, v voice, answer string) {
 		v.say(answer)
 	case TaskForEver, TaskGarbled:
 		v.say(s.promise(m))
+	case ShedsLoad:
+		v.say(s.result(m, `{"resultType":"input_required","requestState":"not yet"}`))
 	case AsksPeople:
 		for n := range 10_000 {
 			v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask-%d","method":"elicitation/create","params":{"message":"And?","requestedSchema":{"type":"object","properties":{}}}}`, n))

@@ -2,6 +2,7 @@ package hostiletest_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,6 +61,32 @@ func TestATaskThatNobodyOfferedToWaitForIsNoResult(t *testing.T) {
 			_, err := newClient(t, mcp.Options{}).Call(t.Context(), s, tried(well))
 			if e := callError(t, err); e.Code != router.OutputInvalid && e.Code != router.CapabilityMismatch {
 				t.Errorf("%s, %s: %s", e.Code, e.Execution, e.Message)
+			}
+		})
+	}
+}
+
+func TestACallThatAServerHasMadeAgainAndAgainIsPacedAndGivenUpAtTheMaximum(t *testing.T) {
+	t.Parallel()
+	for _, w := range ways {
+		if !w.modern {
+			continue // has no such answer
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			world := hostiletest.NewWorld(t)
+			s := w.start(t, &hostiletest.Server{ID: "bad-7f3a", Fault: hostiletest.ShedsLoad, World: world.URL})
+			c := newClient(t, mcp.Options{})
+			if _, err := c.Describe(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			_, err := c.Call(t.Context(), s, router.ToolCall{Tool: "work", Max: 1500 * time.Millisecond, MayAsk: true})
+			e := callError(t, err)
+			if e.Code != router.Timeout || e.Clock != "maximum" || !strings.Contains(e.Message, s.ID) {
+				t.Errorf("%s, %s, clock %q: %s", e.Code, e.Execution, e.Clock, e.Message)
+			}
+			if n := world.Calls(s.ID); n < 2 || n > 60 {
+				t.Errorf("called %d times in a second and a half", n)
 			}
 		})
 	}
