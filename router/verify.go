@@ -25,6 +25,9 @@ func (h *hop) verify(ctx context.Context, rec state.Record) (v confirmed, known 
 	if c == nil || c.entry.offer.Verify == nil || c.entry.offer.Tool != rec.Tool {
 		return v, false, nil
 	}
+	if c.entry.server.Endpoint() != rec.Endpoint {
+		return v, false, nil // who only has the id of the server that was called cannot know
+	}
 	for {
 		asked := time.Now()
 		happened, result, err := h.askVerify(ctx, c, rec)

@@ -255,3 +255,22 @@ func TestADirectCallOfAnOfferedToolIsVerifiedToo(t *testing.T) {
 		}
 	})
 }
+
+// A registry gives the id of an instance to whoever registers under it.
+func TestNothingIsVerifiedByWhoOnlyHasTheIDOfTheServer(t *testing.T) {
+	f := newFleet().add("a", verified(state.Unsafe, fails(reset), says(notHappened)))
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		book, someone := &ledgerBook{}, &person{}
+		crashed(t, r, f, book)
+		f.drop(func(*router.Server) bool { return true })
+		f.add("a", func(s *router.Server, k *script) {
+			verified(state.Unsafe, answers("a"), says(notHappened))(s, k)
+			s.Dial.URL = "http://elsewhere"
+		})
+		pass(time.Hour)
+		ctx, _ := task{book: book, person: someone}.context(t)
+		if _, err := r.Do(ctx, work); !errors.Is(err, errPaused) || len(someone.asked) != 1 || len(f.calls) != 1 {
+			t.Errorf("%v after %d questions and calls of %v", err, len(someone.asked), toolsCalled(f))
+		}
+	})
+}
