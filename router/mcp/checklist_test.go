@@ -211,6 +211,8 @@ func TestARequestThatIsCancelledInItsQueueIsNeverSent(t *testing.T) {
 		if _, err := c.Call(t.Context(), s, call("work", nil)); err != nil {
 			t.Error(err)
 		}
+		// The notice goes out beside the calls, so the one after it may overtake it.
+		eventually(t, "the server is told", func() bool { return len(containing(lines(), "notifications/cancelled")) > 0 })
 		asked, told := containing(lines(), `"hold":true`), containing(lines(), "notifications/cancelled")
 		if sent != 1 || len(asked) != 1 || len(told) != 1 {
 			t.Errorf("%d may have been sent, %d were, and %d cancelled", sent, len(asked), len(told))
