@@ -51,12 +51,13 @@ const (
 	ClosesOutput Fault = "closes its output and lives on"
 )
 
-// Faults of an HTTP server. Those up to Redirects refuse the request before work.
+// Faults of an HTTP server. Those up to LosesSessions refuse the request before work.
 const (
 	Unauthorized      Fault = "401 with a scheme nobody knows"
 	TooMany           Fault = "429 without Retry-After"
 	UnavailableLater  Fault = "503 with Retry-After"
 	Redirects         Fault = "redirects to another host"
+	LosesSessions     Fault = "404: it does not know the session it gave"
 	Unavailable       Fault = "503 without Retry-After"
 	BadGateway        Fault = "502: a proxy lost the answer"
 	Compressed        Fault = "answers with 200 MB in 200 KB of gzip"
@@ -94,7 +95,7 @@ func (f Fault) tasks() bool { return f == TaskForEver || f == TaskGarbled }
 // refusal reports a fault that is done before the tool takes effect.
 func (f Fault) refusal() bool {
 	switch f {
-	case Unauthorized, TooMany, UnavailableLater, Redirects, AnotherEra:
+	case Unauthorized, TooMany, UnavailableLater, Redirects, LosesSessions, AnotherEra:
 		return true
 	}
 	return false

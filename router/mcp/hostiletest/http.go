@@ -46,6 +46,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if m.Method == "initialize" && s.Fault == LosesSessions {
+		w.Header().Set("Mcp-Session-Id", "session-of-"+s.ID)
+	}
 	s.serve(&m, &response{w: w, r: r, events: s.streams(&m)})
 }
 
@@ -121,6 +124,8 @@ func (v *response) misdeed(f Fault, m *message, answer string) {
 		v.status(http.StatusUnauthorized, "WWW-Authenticate", `Frobnicate realm="x", nonce="y"`)
 	case TooMany:
 		v.status(http.StatusTooManyRequests)
+	case LosesSessions:
+		v.status(http.StatusNotFound)
 	case Unavailable:
 		v.status(http.StatusServiceUnavailable)
 	case UnavailableLater:

@@ -1,6 +1,7 @@
 package hostiletest_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -55,6 +56,23 @@ func TestACallWhoseConnectionIsRefusedIsAnsweredByAnotherServerWhateverItsEffect
 				leaving.Close() // it was described, and refuses from here on
 				s.done(t, s.run(t), "second")
 				s.calls(t, "first", 0)
+			})
+		}
+	}
+}
+
+func TestACallWhoseSessionIsLostAgainAndAgainIsAnsweredByAnotherServerWhateverItsEffect(t *testing.T) {
+	t.Parallel()
+	for _, modern := range []bool{false, true} { // where there are no sessions, nothing is served at that address
+		for _, e := range effects {
+			t.Run(fmt.Sprintf("modern %t, %s", modern, e), func(t *testing.T) {
+				t.Parallel()
+				s := newShop(t, way{http: true, modern: modern}, offer{effect: e}, &hostiletest.Server{ID: "first", Fault: hostiletest.LosesSessions}, &hostiletest.Server{ID: "second"})
+				s.done(t, s.run(t), "second")
+				s.calls(t, "second", 1)
+				if n := s.world.Calls("first"); n < 1 || n > 4 {
+					t.Errorf("first was called %d times", n)
+				}
 			})
 		}
 	}
