@@ -174,7 +174,7 @@ func (h *hop) send(ctx context.Context, c *choice, rec *state.Record, at Attempt
 	call.Progress = func(progress, total float64, message string) {
 		h.r.options.Observer.OnProgress(info, at, Progress{Progress: progress, Total: total, Message: message})
 	}
-	result, failure := h.r.caller.Call(w.ctx, c.entry.server, call)
+	result, failure := h.r.caller.Call(withAttempt(w.ctx, info, at), c.entry.server, call)
 	switch {
 	case failure != nil:
 		if err := w.left(); err != nil {
