@@ -101,6 +101,16 @@ func (r RetryBudget) Call() { r.b.call() }
 // one.
 func (r RetryBudget) Retry(now time.Time) (wait time.Duration) { return r.b.retry(now) }
 
+// Enter lines up for a token; false when the line is full: the hop fails then. Who
+// got in leaves.
+func (r RetryBudget) Enter() bool { return r.b.enter() }
+
+// Leave leaves the line, with a token or without.
+func (r RetryBudget) Leave() { r.b.leave() }
+
+// RetryPatience is how long a hop waits for a token before it fails.
+const RetryPatience = budgetPatience
+
 // Backoff is the time before the nth try, from 1, at the same server: full jitter,
 // of which u in [0, 1) is the chance (R35).
 func Backoff(n int, u float64) time.Duration { return backoff(n, u) }

@@ -7,8 +7,8 @@
 //	all, err := lab.Gate("G3")
 //	report, err := lab.Run(ctx, all[0], []string{"default", "uniform"}, lab.Seeds(1, 20))
 //
-// The same scenario, policies and seeds give the same report, byte for byte,
-// whatever the machine.
+// The same scenario, policies and seeds give the same report, byte for byte, however
+// many processors there are. (Another kind of processor may round another way.)
 //
 // # A scenario file
 //
@@ -20,7 +20,8 @@
 //	                                 # {rate: 1000} a second, or
 //	                                 # {rates: [{at: 0s, rate: 10}, {at: 60s, rate: 90}]}
 //	routers: 1                       # that know nothing of each other
-//	load_age: 5s                     # what a router knows of its calls is so old
+//	load_age: 5s                     # how many calls are in flight is known so late
+//	news_age: 5s                     # how they ended, too
 //	share: 500ms                     # routers tell each other so often; unsaid: never
 //	attempts: 3                      # per call, the first one too
 //	effect: safe                     # safe, conditional or unsafe

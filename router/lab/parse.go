@@ -54,7 +54,7 @@ func Parse(file string, data []byte) ([]Scenario, error) {
 }
 
 var scenarioKeys = []string{
-	"about", "duration", "warmup", "calls", "routers", "load_age", "share", "attempts", "effect", "timeout", "hedge",
+	"about", "duration", "warmup", "calls", "routers", "load_age", "news_age", "share", "attempts", "effect", "timeout", "hedge",
 	"retry_share", "retry_floor", "slow", "watch", "settle", "servers", "policies", "gate",
 }
 
@@ -62,10 +62,11 @@ var scenarioKeys = []string{
 func readScenario(m *document.Mapping, s *Scenario) {
 	set(m, "about", &s.About, (*document.Node).Word)
 	set(m, "duration", &s.Duration, (*document.Node).Duration)
-	set(m, "warmup", &s.Warmup, (*document.Node).Duration)
+	set(m, "warmup", &s.Warmup, moment)
 	set(m, "calls", &s.Calls, readCalls)
 	set(m, "routers", &s.Routers, whole(1, maxRouters))
 	set(m, "load_age", &s.LoadAge, (*document.Node).Duration)
+	set(m, "news_age", &s.NewsAge, (*document.Node).Duration)
 	set(m, "share", &s.Share, (*document.Node).Duration)
 	set(m, "attempts", &s.Attempts, whole(1, 100))
 	set(m, "effect", &s.Effect, func(n *document.Node) state.Effect {

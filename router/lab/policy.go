@@ -22,7 +22,8 @@ type Policy struct {
 // knowledge is what a policy may look at beside the health of the candidates, by
 // candidate of one router.
 type knowledge struct {
-	capacity func(candidate int) float64 // the true one at this moment, calls a second
+	capacity func(candidate int) float64           // the true one at this moment, calls a second
+	declared func(candidate int, m *health.Member) // fills in what is not declared with the truth at the start
 	ended    []func(candidate int, now time.Time, took time.Duration)
 }
 
@@ -40,11 +41,11 @@ func PolicyNames() []string {
 
 var policies = []Policy{
 	{Default, "weighted random by the default score", func(*knowledge) router.Choosing { return router.Choosing{} }},
-	{"linear", "weighted random by the linear score", func(*knowledge) router.Choosing {
-		return router.Choosing{Score: health.Linear{}}
+	{"linear", "weighted random by the linear score, servers declaring the truth", func(k *knowledge) router.Choosing {
+		return router.Choosing{Score: linear{k}}
 	}},
-	{"linear-excess", "weighted random by what the linear score exceeds 0.65 by", func(*knowledge) router.Choosing {
-		return router.Choosing{Score: health.Linear{}, Transform: router.Excess(0)}
+	{"linear-excess", "the same by what exceeds 0.65", func(k *knowledge) router.Choosing {
+		return router.Choosing{Score: linear{k}, Transform: router.Excess(0)}
 	}},
 	{"uniform", "random", func(*knowledge) router.Choosing { return router.Choosing{Score: even} }},
 	{"two-choice", "of two at random the one with fewer calls in flight", func(*knowledge) router.Choosing {
@@ -99,6 +100,28 @@ func (s score) Terms(pool []health.Member, of []int, _ []float64) []map[string]f
 		all[n] = map[string]float64{s.name: s.of(i, &pool[i])}
 	}
 	return all
+}
+
+// linear is the linear score of servers that declare their P95 and concurrency: of
+// those that declare nothing it says little.
+type linear struct{ *knowledge }
+
+func (linear) Name() string  { return "linear" }
+func (linear) Windows() bool { return true }
+
+func (l linear) Rate(pool []health.Member, out, _ []float64) {
+	for i, m := range pool {
+		l.declared(i, &m)
+		out[i] = health.LinearScore(m)
+	}
+}
+
+func (l linear) Terms(pool []health.Member, of []int, scratch []float64) []map[string]float64 {
+	pool = slices.Clone(pool)
+	for i := range pool {
+		l.declared(i, &pool[i])
+	}
+	return health.Linear{}.Terms(pool, of, scratch)
 }
 
 // heaviest picks the greatest weight; of equals one at random.

@@ -16,7 +16,8 @@ type Scenario struct {
 	Warmup     time.Duration // calls that arrive earlier are not measured
 	Calls      Calls
 	Routers    int           // 0: 1. Each call goes through one of them at random
-	LoadAge    time.Duration // how late a router hears of its calls' beginnings and ends
+	LoadAge    time.Duration // how late a router hears how many of its calls are in flight
+	NewsAge    time.Duration // how late it hears how they ended
 	Share      time.Duration // how often routers tell each other their load; 0: never
 	Attempts   int           // per call; 0: 3
 	Effect     state.Effect  // "": safe

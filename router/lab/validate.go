@@ -65,7 +65,7 @@ func (s *Scenario) validate() error {
 	fault(s.Duration <= 0 || s.Duration > maxDuration, "the duration %s is not above 0 and at most %s", s.Duration, maxDuration)
 	fault(s.Warmup < 0 || s.Warmup >= s.Duration, "the warm-up %s does not end within the duration %s", s.Warmup, s.Duration)
 	fault(s.Routers < 1 || s.Routers > maxRouters, "%d routers are not from 1 to %d", s.Routers, maxRouters)
-	fault(s.Attempts < 1 || s.LoadAge < 0 || s.Share < 0 || s.Timeout < 0 || s.Slow < 0 || s.Settle < 0, "a time or number is below 0")
+	fault(s.Attempts < 1 || s.LoadAge < 0 || s.NewsAge < 0 || s.Share < 0 || s.Timeout < 0 || s.Slow < 0 || s.Settle < 0, "a time or number is below 0")
 	fault(s.RetryShare < 0 || s.RetryFloor < 0, "a retry budget is below 0")
 	fault(s.Hedge.After < 0 || s.Hedge.Quantile < 0 || s.Hedge.Quantile >= 1, "hedging after %s, past quantile %v, means nothing", s.Hedge.After, s.Hedge.Quantile)
 	fault(s.Calls.given() != 1, "calls need exactly one of a load, a rate, rates and times")
