@@ -25,8 +25,8 @@ type Peer struct {
 // is never changed. The rules:
 //
 //   - Calls in flight elsewhere are counted as our own are. They count in full until
-//     they are half of fade old, which is how old news usually gets, and fall from
-//     there to nothing at fade: without news every worker knows its own again.
+//     they are two thirds of fade old, which news seldom gets, and fall from there
+//     to nothing at fade: without news every worker knows its own again.
 //   - An ejection elsewhere is a strike: with one worker's the second failure in a
 //     row ejects here, with more of them the first one. Where most of the others
 //     that use the server, and at least two, have it ejected, it is ejected here
@@ -57,7 +57,7 @@ func freshness(age, fade time.Duration) float64 {
 	if age >= fade || fade <= 0 {
 		return 0
 	}
-	return min(1, 2*(1-float64(max(age, 0))/float64(fade)))
+	return min(1, 3*(1-float64(max(age, 0))/float64(fade)))
 }
 
 // fill adds what the others say to a reading at now, since the epoch.
@@ -194,20 +194,32 @@ func (t *Tracker) Hear(now time.Time, peers []Peer, others int, fade time.Durati
 	if others > len(peers) && len(peers) > 0 {
 		scale = float64(others) / float64(len(peers))
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	at := now.Sub(t.started)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heard = news{now, fade, scale, heard}
 	for server, load := range t.loads {
-		h := heard[server]
-		if h == nil {
-			if load.seen.Load() == nil {
-				continue
-			}
-			h = new(hearing)
+		if heard[server] != nil || load.seen.Load() != nil {
+			t.heard.tell(load, server, t.started)
 		}
-		load.elsewhere.Add(h.ended)
-		load.update(func(v *view) { h.write(v, at, fade, scale) })
 	}
+}
+
+// news is what was heard last, kept for servers that this worker has not used yet.
+type news struct {
+	at    time.Time
+	fade  time.Duration
+	scale float64
+	by    map[string]*hearing
+}
+
+// tell has a server's load know of it. The tracker is locked.
+func (n *news) tell(l *Load, server string, epoch time.Time) {
+	h := n.by[server]
+	if h == nil {
+		h = new(hearing)
+	}
+	l.elsewhere.Add(h.ended)
+	l.update(func(v *view) { h.write(v, n.at.Sub(epoch), n.fade, n.scale) })
 }
 
 // hearing gathers what peers say of one server.

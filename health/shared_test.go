@@ -35,12 +35,13 @@ func TestCallsElsewhereCountUntilTheirNewsIsOld(t *testing.T) {
 		want       int
 	}{
 		{"just told", 0, 0, 8},
-		{"half its time old", 0, fade / 2, 8},
-		{"three quarters", 0, fade * 3 / 4, 4},
+		{"two thirds of its time old", 0, fade * 2 / 3, 8},
+		{"three quarters", 0, fade * 3 / 4, 6},
+		{"five sixths", 0, fade * 5 / 6, 4},
 		{"at its end", 0, fade, 0},
 		{"long after", 0, time.Hour, 0},
-		{"old when it was heard", fade / 2, fade / 4, 4},
-		{"older when it was heard", fade * 3 / 4, 0, 4},
+		{"old when it was heard", fade / 2, fade / 3, 4},
+		{"older when it was heard", fade * 5 / 6, 0, 4},
 		{"too old when it was heard", fade, 0, 0},
 		{"a clock that steps back", 0, -time.Minute, 8},
 	} {
@@ -62,6 +63,21 @@ func TestOwnCallsAndThoseOfAllOthersAddUp(t *testing.T) {
 	tr.Hear(t0, nil, 0, fade)
 	if r := readAt(s, t0); r.InFlight != 1 || r.Workers != 1 {
 		t.Errorf("in flight %d by %d workers when nobody else has calls, want 1 by 1", r.InFlight, r.Workers)
+	}
+}
+
+func TestAServerThatWasNotUsedYetIsKnownByWhatOthersTold(t *testing.T) {
+	tr := NewTracker()
+	tr.Hear(t0, []Peer{tells(0, Share{InFlight: 8})}, 1, fade)
+	now := t0.Add(time.Second)
+	if got := readAt(tr.Series("lint", "review", now), now).InFlight; got != 8 {
+		t.Errorf("in flight %d, want 8", got)
+	}
+	if got := readAt(tr.Series("lint", "review", now), now.Add(fade)).InFlight; got != 0 {
+		t.Errorf("in flight %d without news, want 0", got)
+	}
+	if got := readAt(tr.Series("other", "review", now), now).InFlight; got != 0 {
+		t.Errorf("in flight %d at a server that nobody named", got)
 	}
 }
 

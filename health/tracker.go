@@ -11,6 +11,7 @@ type Tracker struct {
 	series  map[seriesKey]*Series
 	loads   map[string]*Load
 	started time.Time
+	heard   news // from other workers
 
 	telling sync.Mutex // one tells at a time
 }
@@ -45,6 +46,9 @@ func (t *Tracker) Series(server, capability string, now time.Time) *Series {
 	if !known {
 		load = new(Load)
 		t.loads[server] = load
+		if t.heard.by[server] != nil {
+			t.heard.tell(load, server, t.started)
+		}
 	}
 	var joined time.Time
 	if !known && now.Sub(t.started) >= rampFor {

@@ -28,6 +28,7 @@ type Options struct {
 	// that fits is ready: 1 s. However many come, hops wait so for no more than a
 	// twentieth of the time.
 	Grace    time.Duration
+	Fleet    *Fleet             // other workers whose load counts; nil: this one knows its own
 	Observer Observer           // nil: nobody watches
 	Trust    func(*Server) bool // whether a server's own effect hints count; nil: Server.Trusted
 }

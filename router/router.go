@@ -26,6 +26,7 @@ type Router struct {
 	health  *health.Tracker
 	roster  *roster
 	budget  *budget
+	fleet   *fleet // nil: no others are known
 	schemas schemas
 	pools   pools
 	bonds   recent[bond, state.Session]   // which session a thread stays with
@@ -52,12 +53,16 @@ func New(d Discovery, c Caller, o *Options) *Router {
 	// Without a host name, ledgers of stdio servers are told apart by the name
 	// of the server alone, which is still right on one machine.
 	r.host, _ = os.Hostname()
+	r.fleet = joinFleet(options.Fleet, r.health, r.freed.send, r.seed)
 	return r
 }
 
-// Close ends the handshakes under way and waits for them. It does not touch
-// connections: those are the caller's.
-func (r *Router) Close() { r.roster.close() }
+// Close ends the handshakes under way and waits for them, and leaves the fleet. It
+// does not touch connections: those are the caller's.
+func (r *Router) Close() {
+	r.fleet.close()
+	r.roster.close()
+}
 
 // Do makes one hop: it decides, calls, and goes elsewhere as the code and the
 // effect allow, all of it recorded in the journal that ctx carries. A hop that
