@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,10 @@ import (
 
 // maxPages bounds a tool list that never ends.
 const maxPages = 1000
+
+// maxTools bounds how many tools a server may list: each takes its part of every
+// reading, decision and page.
+const maxTools = 10_000
 
 // catalog is what a server can do, as last read: the description and, beside
 // it, what calls need. It is never changed.
@@ -153,12 +158,16 @@ func (c *conn) parse(next *catalog, server *wireServer, p *pages, last *catalog)
 	next.tools = map[string]*tool{}
 	tasks := !c.modern && offersTasks(server.Capabilities)
 	var raws []json.RawMessage
+	listed := 0
 	for _, page := range p.raw {
 		var list struct {
 			Tools []json.RawMessage `json:"tools"`
 		}
 		if err := json.Unmarshal(page, &list); err != nil {
 			return err
+		}
+		if listed += len(list.Tools); listed > maxTools {
+			return fmt.Errorf("it lists more than %d tools", maxTools)
 		}
 		for _, raw := range list.Tools {
 			var w wireTool

@@ -9,6 +9,7 @@ type Policy struct {
 	Revalidate     time.Duration // age at which a description is read again
 	AnswerBytes    int           // one answer; of an event stream, one event
 	ListPages      int           // of a tool list
+	Tools          int           // that a server may list
 	Told           time.Duration // between two reports of progress that a listener is told of
 	Outgoing       int           // messages that wait for a child to read; who comes beyond waits with the call's clocks
 	Connections    int           // idle HTTP connections kept per server
@@ -22,7 +23,7 @@ type Policy struct {
 func (c *Client) Policy() Policy {
 	o := &c.opts
 	return Policy{
-		ConnectTimeout: o.ConnectTimeout, Revalidate: o.Revalidate, AnswerBytes: o.MaxResponseBytes, ListPages: maxPages,
+		ConnectTimeout: o.ConnectTimeout, Revalidate: o.Revalidate, AnswerBytes: o.MaxResponseBytes, ListPages: maxPages, Tools: maxTools,
 		Told: toldEvery, Outgoing: queued, Connections: o.KeepConnections, Farewell: farewell, Rejection: maxRejection, StderrLines: keptLines,
 		Backoff: o.Backoff,
 	}

@@ -189,8 +189,12 @@ func (s *Server) tools(m *message) string {
 		return `{"tools":[` + tool(plain, afar) + `]}`
 	case EndlessTools:
 		return fmt.Sprintf(`{"tools":[%s],"nextCursor":"%sx"}`, tool(plain, ""), m.Params.Cursor)
-	case HundredThousandCopy:
-		return `{"tools":[` + strings.Repeat(`{"name":"work","inputSchema":{"type":"object"}},`, 100_000) + tool(plain, "") + `]}`
+	case HundredThousand:
+		var all strings.Builder
+		for n := range 100_000 {
+			fmt.Fprintf(&all, `{"name":"tool-%d","inputSchema":{"type":"object"}},`, n)
+		}
+		return `{"tools":[` + all.String() + tool(plain, "") + `]}`
 	}
 	return `{"tools":[` + tool(plain, "") + `]}`
 }

@@ -71,14 +71,14 @@ const (
 
 // Faults of what a server says of itself.
 const (
-	BadInputSchema      Fault = "has an input schema that is none"
-	BadOutputSchema     Fault = "has an output schema that is none"
-	InputSchemaAfar     Fault = "has an input schema that refers to another host"
-	OutputSchemaAfar    Fault = "has an output schema that refers to another host"
-	UnknownEra          Fault = "speaks no version that anybody knows"
-	LaterEra            Fault = "answers the earlier handshake with the later version"
-	EndlessTools        Fault = "has a list of tools that does not end"
-	HundredThousandCopy Fault = "has the same tool a hundred thousand times"
+	BadInputSchema   Fault = "has an input schema that is none"
+	BadOutputSchema  Fault = "has an output schema that is none"
+	InputSchemaAfar  Fault = "has an input schema that refers to another host"
+	OutputSchemaAfar Fault = "has an output schema that refers to another host"
+	UnknownEra       Fault = "speaks no version that anybody knows"
+	LaterEra         Fault = "answers the earlier handshake with the later version"
+	EndlessTools     Fault = "has a list of tools that does not end"
+	HundredThousand  Fault = "has a hundred thousand tools"
 )
 
 // Faults of what a server makes of a call, and of whom it asks.
@@ -104,7 +104,7 @@ func (f Fault) refusal() bool {
 // ofItself reports a fault of the handshake or of the list of tools.
 func (f Fault) ofItself() bool {
 	switch f {
-	case BadInputSchema, BadOutputSchema, InputSchemaAfar, OutputSchemaAfar, UnknownEra, LaterEra, EndlessTools, HundredThousandCopy:
+	case BadInputSchema, BadOutputSchema, InputSchemaAfar, OutputSchemaAfar, UnknownEra, LaterEra, EndlessTools, HundredThousand:
 		return true
 	}
 	return false

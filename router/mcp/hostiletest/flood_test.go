@@ -48,7 +48,7 @@ func peak() (most func() int64) {
 // Not parallel: it looks at the memory of the whole process.
 func TestWhatAServerFloodsAClientWithIsNotKept(t *testing.T) {
 	const limit, over = 16 << 20, 64 << 20
-	large := ending{router.OutputInvalid, state.Unknown, ""}
+	large, unlisted := ending{router.OutputInvalid, state.Unknown, ""}, ending{router.OutputInvalid, state.NotExecuted, ""}
 	for _, c := range []struct {
 		fault       hostiletest.Fault
 		stdio, http *ending
@@ -65,7 +65,7 @@ func TestWhatAServerFloodsAClientWithIsNotKept(t *testing.T) {
 		{hostiletest.FloodsThenEnds, &well, &well},
 		{hostiletest.Asks, &well, &well},
 		{hostiletest.Stray, &well, &invalid},
-		{hostiletest.HundredThousandCopy, &well, &well},
+		{hostiletest.HundredThousand, &unlisted, &unlisted},
 	} {
 		for _, w := range ways {
 			want := c.stdio
