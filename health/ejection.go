@@ -10,6 +10,9 @@ type Ejection struct {
 	row   int // failures since the last success
 	times int // ejections that still count
 	until time.Time
+
+	held  bool // what lasts until then is a probe's verdict
+	spent bool // a probe has ended an ejection, and no call has succeeded since
 }
 
 const (
@@ -36,17 +39,39 @@ func (e *Ejection) Failure(now time.Time) {
 		d = min(ejectFirst<<e.times, ejectAtMost)
 	}
 	e.times++
-	e.until = now.Add(d)
+	e.until, e.held = now.Add(d), false
 	// One more failure after the return ejects again: it is on probation.
 	e.row = ejectAfter - 1
 }
 
 // Success ends the row, and an ejection under way: recovery is as quick.
 func (e *Ejection) Success(now time.Time) {
-	e.row = 0
+	e.row, e.held, e.spent = 0, false, false
 	if now.Before(e.until) {
 		e.until = now
 	}
+}
+
+// Hold ejects until then at least: probes failed in a row. What returns from it is on
+// probation.
+func (e *Ejection) Hold(now, until time.Time) {
+	if until.After(e.until) {
+		e.until = until
+	}
+	e.held = now.Before(e.until)
+	e.row = ejectAfter - 1
+}
+
+// Vouch takes a probe's word that the server works, and reports whether that ended an
+// ejection. One that probes brought about always ends so. One that calls brought about
+// does once: where the next call fails all the same, the probe does not see what is
+// wrong, and is not heard again before a call has succeeded.
+func (e *Ejection) Vouch(now time.Time) bool {
+	if !now.Before(e.until) || e.spent && !e.held {
+		return false
+	}
+	e.until, e.held, e.spent = now, false, true
+	return true
 }
 
 // Until returns the end of the last ejection, zero when there was none.

@@ -12,8 +12,8 @@ package health
 //     without a sample or without a declared P95.
 //   - free capacity: (declared concurrency − in flight) ÷ declared concurrency;
 //     1 where none is declared.
-//   - uptime: mean over the hours with calls of the share that did not fail; 1
-//     without calls.
+//   - uptime: mean over the hours with calls or probes of the share that did not
+//     fail; 1 without any.
 //
 // The sum alone leaves a server that fails every call a score of 0.6. So a
 // server that failed at least half of at least ten calls scores 0.

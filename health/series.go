@@ -48,6 +48,7 @@ type Series struct {
 	drift      Drift
 	joined     time.Time
 	rest       time.Time
+	worked     time.Time // when a call last succeeded
 	counted    time.Time // when the window numbers were computed
 }
 
@@ -141,7 +142,7 @@ func (s *Series) End(now time.Time, o Outcome, latency time.Duration) {
 // Ended returns how many calls have ever ended at the server.
 func (s *Series) Ended() uint64 { return s.load.Ended() }
 
-// Observe counts an outcome that was not in flight as a call: a probe.
+// Observe counts an outcome of a call that was not counted as in flight.
 func (s *Series) Observe(now time.Time, o Outcome, latency time.Duration) {
 	if o == Ignored {
 		return
@@ -151,6 +152,7 @@ func (s *Series) Observe(now time.Time, o Outcome, latency time.Duration) {
 	failed := 0.0
 	switch o {
 	case Success:
+		s.worked = now
 		s.latency.Add(now, float64(max(latency, 1)), math.NaN())
 		s.toolErrors.Add(now, 0, 0)
 		s.recent.Add(now, false, latency)
@@ -159,8 +161,8 @@ func (s *Series) Observe(now time.Time, o Outcome, latency time.Duration) {
 		s.load.lift(s.since(now))
 	case ToolError:
 		s.toolErrors.Add(now, 1, 0)
-		s.recent.AddToolError(now)
-		s.day.AddToolError(now)
+		s.recent.AddAnswer(now)
+		s.day.AddAnswer(now)
 		s.ejection.Success(now)
 		s.load.lift(s.since(now))
 	case Failure:

@@ -41,9 +41,9 @@ func (w *Window) Add(now time.Time, failed bool, latency time.Duration) {
 	s.latency[latencyBin(latency)]++
 }
 
-// AddToolError counts a call that was answered with the tool's own error: the
-// server did its part, but says nothing about its speed.
-func (w *Window) AddToolError(now time.Time) { w.at(now).calls++ }
+// AddAnswer counts an answer that says nothing of the server's speed: a tool's own
+// error, or a probe's.
+func (w *Window) AddAnswer(now time.Time) { w.at(now).calls++ }
 
 func (w *Window) at(now time.Time) *slot {
 	number := w.number(now)
