@@ -54,7 +54,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	}
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Workflow: c.File, Detach: c.Detach, Shared: c.Detach, NeedConfig: len(wf.Uses()) > 0 && !c.Detach, Observer: progress, Log: logger(con)})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Workflow: c.File, Detach: c.Detach, Shared: c.Detach, NeedConfig: len(wf.Uses()) > 0 && !c.Detach, Observer: progress, Log: logger(con), Version: buildVersion})
 	if err != nil {
 		return wireError(err)
 	}
@@ -146,7 +146,8 @@ func (r *runner) drive(ctx context.Context, wf *workflow.Workflow, opt graph.Run
 		ctx, cancel = context.WithTimeoutCause(ctx, r.flags.Timeout, fmt.Errorf("--timeout %s is over", r.flags.Timeout))
 		defer cancel()
 	}
-	opt.Store, opt.LeaseTTL, opt.Drain, opt.OnEvent = r.app.Store, r.flags.Lease, drainOf(ctx), r.progress.Event
+	ctx, on, over := r.app.Spans.Run(ctx, wf.Name, r.progress.Event)
+	opt.Store, opt.LeaseTTL, opt.Drain, opt.OnEvent = r.app.Store, r.flags.Lease, drainOf(ctx), on
 	res, err := start(ctx, g, opt)
 	if r.thread == "" {
 		r.thread = res.Thread
@@ -169,6 +170,7 @@ func (r *runner) drive(ctx context.Context, wf *workflow.Workflow, opt graph.Run
 		}
 		res, err = g.Resume(ctx, res.Thread, graph.RunOptions{Store: opt.Store, LeaseTTL: opt.LeaseTTL, Drain: opt.Drain, OnEvent: opt.OnEvent, Answers: answers})
 	}
+	over(res, err)
 	r.progress.Close()
 	if err != nil {
 		return r.startError(err)

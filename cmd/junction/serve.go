@@ -13,6 +13,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"junction/cmd/junction/internal/metrics"
+	"junction/cmd/junction/internal/spans"
 	"junction/cmd/junction/internal/wire"
 	"junction/graph"
 	"junction/graph/worker"
@@ -58,7 +59,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		debug.SetGCPercent(collectAt)
 	}
 	counts := metrics.New(buildVersion)
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Log: log, Metrics: counts})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Log: log, Metrics: counts, Version: buildVersion})
 	if none := new(static.NotFoundError); errors.As(err, &none) {
 		return usage(fmt.Errorf("this worker would fail every thread that calls a server: %w, or give --consul URL", err))
 	}
@@ -77,7 +78,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 	}
 	defer closeEndpoint(endpoint, log)
 	counts.Ask(metrics.Sources{Queue: queue})
-	w := worker.New(queue, app.Store, goOn(ctx, wire.NewGraphs(app), counts),
+	w := worker.New(queue, app.Store, goOn(ctx, wire.NewGraphs(app), counts, app.Spans),
 		&worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log, counts), Elsewhere: lacksServer})
 	serving, stop := untilDrain(ctx)
 	defer stop()
@@ -102,7 +103,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 }
 
 // goOn runs the threads that the worker is given.
-func goOn(signals context.Context, graphs *wire.Graphs, counts *metrics.Metrics) worker.RunFunc {
+func goOn(signals context.Context, graphs *wire.Graphs, counts *metrics.Metrics, seen *spans.Spans) worker.RunFunc {
 	return func(runs context.Context, t state.Thread, o graph.RunOptions) (graph.Result, error) {
 		runs, end := cutBy(signals, runs)
 		defer end()
@@ -112,8 +113,11 @@ func goOn(signals context.Context, graphs *wire.Graphs, counts *metrics.Metrics)
 		}
 		on, ended := counts.Run()
 		defer ended()
+		runs, on, over := seen.Run(runs, t.Workflow, on)
 		o.OnEvent = on
-		return g.Resume(runs, t.ID, o)
+		res, err := g.Resume(runs, t.ID, o)
+		over(res, err)
+		return res, err
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"junction/cmd/junction/internal/metrics"
+	"junction/cmd/junction/internal/spans"
 	"junction/graph/workflow"
 	"junction/router"
 	"junction/router/consul"
 	"junction/router/mcp"
 	"junction/router/static"
+	"junction/router/traces"
 	"junction/state"
 )
 
@@ -39,6 +41,7 @@ type Settings struct {
 	NeedConfig bool             // without a servers file: *static.NotFoundError instead of no servers
 	Observer   router.Observer  // watches hops, and may be slow; nil: nobody does
 	Metrics    *metrics.Metrics // nil: nothing is counted
+	Version    string           // the program's, for traces
 	Log        *slog.Logger
 }
 
@@ -49,7 +52,10 @@ type App struct {
 	Router     *router.Router
 	ConfigPath string // "" without a servers file
 
+	Spans *spans.Spans // nil: none are asked for
+
 	kept      state.Store // Store without what watches it
+	tracer    *traces.Tracer
 	metrics   *metrics.Metrics
 	client    *mcp.Client
 	servers   router.Discovery  // all that the router knows
@@ -57,6 +63,7 @@ type App struct {
 	config    *static.Config    // nil without a servers file
 	watch     *router.Relay     // nil: nobody watches
 	ownsStore bool
+	log       *slog.Logger // nil: nobody is told
 }
 
 // Open reads the servers file, opens the store and builds the router. No
@@ -138,17 +145,22 @@ func loadConfig(flag, workflow, dir string) (*static.Config, error) {
 }
 
 func join(ctx context.Context, store state.Store, config *static.Config, s Settings) (*App, error) {
-	app := &App{Store: store, kept: store, config: config, metrics: s.Metrics}
+	app := &App{Store: store, kept: store, config: config, metrics: s.Metrics, log: s.Log}
 	if s.Metrics != nil {
 		app.Store = s.Metrics.Store(store)
 	}
+	tracer, err := traces.FromEnv(ctx, "junction", s.Version, s.Log)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	app.tracer, app.Spans = tracer, spans.New(tracer)
 	var found []router.Discovery
 	if config != nil {
 		found, app.ConfigPath = append(found, config.Discovery()), config.Path
 	}
 	registry, err := openConsul(ctx, config, s)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, tracer.Close(ctx))
 	}
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
@@ -157,7 +169,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	app.observe(s, speaks, routes)
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
-	app.Router = router.New(app.servers, app.client, routes)
+	app.Router = router.New(app.servers, app.Spans.Caller(app.client), routes)
 	return app, nil
 }
 
@@ -183,10 +195,11 @@ func (a *App) observe(s Settings, speaks *mcp.Options, routes *router.Options) {
 
 // Tools makes the hops of workflows.
 func (a *App) Tools() workflow.Tools {
+	var t workflow.Tools = a.Router
 	if a.metrics != nil {
-		return a.metrics.Tools(a.Router)
+		t = a.metrics.Tools(t)
 	}
-	return a.Router
+	return a.Spans.Tools(t)
 }
 
 // Close ends the servers and closes a store that Open opened.
@@ -203,6 +216,9 @@ func (a *App) Close() error {
 	}
 	if a.ownsStore {
 		err = errors.Join(err, a.Store.Close())
+	}
+	if lost := a.tracer.Close(ctx); lost != nil && a.log != nil { // no fault of what was done
+		a.log.Warn("traces were not sent to the end", "error", lost)
 	}
 	return err
 }
