@@ -194,3 +194,41 @@ func TestToolsAreReadAgainWhenTheServersOwnStreamSaysThatTheyChanged(t *testing.
 		t.Errorf("%d answers to nothing were counted, want 1", got)
 	}
 }
+
+func TestAFloodOnTheServersOwnStreamHoldsUpNoCall(t *testing.T) {
+	t.Parallel()
+	for name, flood := range map[string]string{
+		"of progress":        "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":1}}\n\n",
+		"of changes":         "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n",
+		"of questions":       "data: " + request("q", "elicitation/create", question) + "\n\n",
+		"in one event":       "data: x\n",
+		"in one line":        "x",
+		"of events too long": "data: " + strings.Repeat("x", 128<<10) + "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newStandingServer()
+			h.open = func(_ int, w http.ResponseWriter) bool {
+				for {
+					if _, err := io.WriteString(w, flood); err != nil {
+						return false
+					}
+				}
+			}
+			s, _ := raw(t, h)
+			c := newClient(t, &mcp.Options{Elicitation: true, MaxResponseBytes: 64 << 10})
+			if _, err := c.Call(t.Context(), s, call("was told", nil)); err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				if _, err := c.Call(t.Context(), s, call("was told", nil)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Full jitter may draw nothing a few times, and not for long.
+			if asked := len(h.requests()); asked > 50 {
+				t.Errorf("%d requests for the stream", asked)
+			}
+		})
+	}
+}
