@@ -17,7 +17,9 @@ type Options struct {
 	// since a server started through a package runner may take many seconds.
 	ConnectTimeout time.Duration
 	// MaxResponseBytes bounds one answer (of an event stream: one event).
-	// Default 16 MiB. A larger one is MCP_OUTPUT_INVALID.
+	// Default 16 MiB. A larger one is MCP_OUTPUT_INVALID, and so is one of more JSON
+	// values than a 32nd of it (65,536 are always allowed): what is small on the
+	// wire may be large in memory.
 	MaxResponseBytes int
 	// KeepConnections is how many idle HTTP connections are kept per server.
 	// Default 100. More may be open at once: a limit there would let slow calls

@@ -182,7 +182,7 @@ func (x *exchange) rpcError() *router.CallError {
 // breakage says what an exchange means that brought no usable answer.
 func (x *exchange) breakage(err error) *router.CallError {
 	if x.broke != nil && errors.Is(x.broke, errTooLarge) {
-		return unknown(router.OutputInvalid, errTooLarge.Error(), errTooLarge)
+		return unknown(router.OutputInvalid, x.broke.Error(), x.broke)
 	}
 	if as := x.flight.settle(); as == cancelled || as == timedOut {
 		return x.flight.ended(x.sent.Load())
@@ -211,21 +211,28 @@ type bounded struct {
 	limit, seen int
 	events      bool
 	ex          *exchange
+	crowd       crowd
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.seen += n
+	from := 0
 	if b.events {
 		// An event ends with an empty line; LF and CRLF both end lines.
 		for _, end := range []string{"\n\n", "\n\r\n"} {
 			if i := bytes.LastIndex(p[:n], []byte(end)); i >= 0 {
 				b.seen = min(b.seen, n-i-len(end))
+				from, b.crowd = max(from, i+len(end)), crowd{}
 			}
 		}
 	}
-	if b.seen > b.limit {
+	b.crowd.take(p[from:n])
+	switch {
+	case b.seen > b.limit:
 		n, err = 0, errTooLarge
+	case b.crowd.values > mostValues(b.limit):
+		n, err = 0, errCrowded
 	}
 	if err != nil && !errors.Is(err, io.EOF) && b.ex != nil {
 		b.ex.mu.Lock()

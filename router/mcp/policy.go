@@ -8,6 +8,7 @@ type Policy struct {
 	ConnectTimeout time.Duration // of one attempt to reach a server
 	Revalidate     time.Duration // age at which a description is read again
 	AnswerBytes    int           // one answer; of an event stream, one event
+	AnswerValues   int           // JSON values in one
 	ListPages      int           // of a tool list
 	Tools          int           // that a server may list
 	Told           time.Duration // between two reports of progress that a listener is told of
@@ -23,7 +24,7 @@ type Policy struct {
 func (c *Client) Policy() Policy {
 	o := &c.opts
 	return Policy{
-		ConnectTimeout: o.ConnectTimeout, Revalidate: o.Revalidate, AnswerBytes: o.MaxResponseBytes, ListPages: maxPages, Tools: maxTools,
+		ConnectTimeout: o.ConnectTimeout, Revalidate: o.Revalidate, AnswerBytes: o.MaxResponseBytes, AnswerValues: mostValues(o.MaxResponseBytes), ListPages: maxPages, Tools: maxTools,
 		Told: toldEvery, Outgoing: queued, Connections: o.KeepConnections, Farewell: farewell, Rejection: maxRejection, StderrLines: keptLines,
 		Backoff: o.Backoff,
 	}

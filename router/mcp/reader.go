@@ -37,6 +37,8 @@ func (s *stdio) read() {
 		switch {
 		case end != nil:
 			s.spoiled(line, end, errTooLarge)
+		case crowded(line, mostValues(s.limit)):
+			s.spoiled(line, line, errCrowded)
 		case len(line) > 0 && !s.dispatch(line) && err == nil:
 			s.salvage(line) // the last line of one that died says less than its death
 		}

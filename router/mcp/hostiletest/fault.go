@@ -17,6 +17,7 @@ const (
 	LongError       Fault = "answers with an error of 8 MB, with colours"
 	TextError       Fault = "answers with a word for an error"
 	Nested          Fault = "answers with JSON a million levels deep"
+	Amplified       Fault = "answers with two million small objects"
 	NoText          Fault = "answers with bytes that are no UTF-8"
 	AnotherEra      Fault = "says in mid-session that it does not speak the version"
 	Twice           Fault = "answers twice"

@@ -59,6 +59,7 @@ func TestWhatAServerFloodsAClientWithIsNotKept(t *testing.T) {
 		{hostiletest.Compressed, nil, &large},
 		{hostiletest.HugeHeader, nil, &broken},
 		{hostiletest.Nested, &invalid, &invalid},
+		{hostiletest.Amplified, &large, &large},
 		{hostiletest.FloodsJunk, &well, nil},
 		{hostiletest.FloodsStderr, &well, nil},
 		{hostiletest.FloodsProgress, &maximum, &maximum},

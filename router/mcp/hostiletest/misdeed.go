@@ -37,6 +37,8 @@ func (s *Server) misbehave(f Fault, m *message, v voice, answer string) {
 		v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":"no"}`, m.ID))
 	case Nested:
 		v.say(s.result(m, `{"structuredContent":`+strings.Repeat("[", 1<<20)+strings.Repeat("]", 1<<20)+`}`))
+	case Amplified:
+		v.say(s.result(m, `{"content":[],"structuredContent":{"all":[`+strings.Repeat(`{"a":0},`, 1_900_000)+`{}]}}`))
 	case NoText:
 		v.say(s.result(m, "{\"content\":[{\"type\":\"text\",\"text\":\"\xff\xfe\x80\"}]}"))
 	case AnotherEra:
