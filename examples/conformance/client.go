@@ -36,7 +36,8 @@ const lookEvery = 500 * time.Millisecond
 const waiting = 3
 
 // client uses the server at url as the scenario asks for, by way of junction, and
-// returns the exit code.
+// returns the exit code. out and errs are written to by several at once, as files
+// may be.
 func client(ctx context.Context, url string, env func(string) string, out, errs io.Writer) int {
 	limit, err := time.ParseDuration(env(envLimit))
 	if err != nil {

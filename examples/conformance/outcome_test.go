@@ -11,7 +11,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if log := os.Getenv(fakeVar); log != "" {
+		os.Exit(playJunction(os.Args[1:], log))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestTheListOfASuiteIsRead(t *testing.T) {
 	t.Parallel()
