@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"junction/cmd/junction/internal/cause"
 	"junction/cmd/junction/internal/view"
 	"junction/state"
 )
@@ -19,11 +21,14 @@ type explainCmd struct {
 
 func (*explainCmd) Help() string {
 	return `Says for each hop which servers were candidates, with what score and weight, which were
-rejected and why, and what was drawn; and for a failed run, the last failing call, the likely
-cause and what to do.
+rejected and why, and what was drawn; and for a failed run, the last failing call, how that server
+fared in the ten minutes before, the likely cause and what to do. Of a run that does not go on it
+checks: a loop that changes nothing, an expired session or clocks that differ, stale discovery, a
+checkpoint that does not come, a state that is too large.
 
-Example:
-  junction explain 0198c5ee --node review`
+Examples:
+  junction explain 0198c5ee
+  junction explain 0198c5ee --node review --json`
 }
 
 func (c *explainCmd) Run(ctx context.Context, con console) error {
@@ -35,16 +40,16 @@ func (c *explainCmd) on(ctx context.Context, store state.Store, con console) err
 	if err != nil {
 		return err
 	}
-	records, err := store.Records(ctx, state.RecordFilter{Thread: t.ID})
+	evidence, err := cause.Gather(ctx, store, t, time.Now())
 	if err != nil {
 		return err
 	}
-	explained, err := view.Explain(t, records, c.Node)
+	explained, err := view.Explain(evidence, c.Node)
 	if err != nil {
 		return err
 	}
 	if c.Node != "" && len(explained.Hops) == 0 {
-		return usage(fmt.Errorf("node %q made no hop in thread %s; those that did: %s", c.Node, t.ID, orWord(strings.Join(nodesOf(records), ", "), "none")))
+		return usage(fmt.Errorf("node %q made no hop in thread %s; those that did: %s", c.Node, t.ID, orWord(strings.Join(nodesOf(evidence.Records), ", "), "none")))
 	}
 	if c.JSON {
 		return view.JSON(con.out, explained)

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"junction/cmd/junction/internal/cause"
 	"junction/cmd/junction/internal/view"
 	"junction/cmd/junction/internal/wire"
 	"junction/graph"
@@ -208,6 +210,11 @@ func (r *runner) finish(ctx context.Context, res graph.Result) error {
 		return failed(fmt.Errorf("the run ended (%s) but its call records cannot be read: %w", res.Status, err), "junction history %s", res.Thread)
 	}
 	outcome := view.NewOutcome(res, records)
+	if res.Status == state.StatusFailed {
+		if outcome.Cause, err = r.cause(ctx, res.Thread); err != nil { // the run's own outcome is what matters
+			fmt.Fprintf(r.con.err, "junction: why it failed cannot be read: %s\n", clean(err.Error()))
+		}
+	}
 	if r.json {
 		if err := view.JSON(r.con.out, outcome); err != nil {
 			return err
@@ -225,6 +232,25 @@ func (r *runner) finish(ctx context.Context, res graph.Result) error {
 	}
 	return &exitError{code: exitFailed}
 }
+
+// cause reads why the thread failed, what this process saw of its servers included.
+func (r *runner) cause(ctx context.Context, thread string) (*view.Cause, error) {
+	ctx, cancel := context.WithTimeout(ctx, causeWithin)
+	defer cancel()
+	unsaved := r.app.SaveHealth(ctx) // without it, the thread's own records tell
+	t, err := r.app.Store.Thread(ctx, thread)
+	if err != nil {
+		return nil, errors.Join(err, unsaved)
+	}
+	e, err := cause.Gather(ctx, r.app.Store, t, time.Now())
+	if err != nil {
+		return nil, errors.Join(err, unsaved)
+	}
+	return view.NewCause(e), unsaved
+}
+
+// causeWithin bounds how long a run that failed is kept for the sake of telling why.
+const causeWithin = 5 * time.Second
 
 // command is one that concerns the thread, with the flag that finds it, ready
 // for a shell.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"junction/cmd/junction/internal/cause"
 	"junction/router"
 	"junction/state"
 )
@@ -66,7 +67,7 @@ func TestAThreadThatNobodyHasTakenUpSaysWhatItWaitsFor(t *testing.T) {
 		status state.Status
 		want   bool
 	}{{state.StatusPending, true}, {state.StatusRunning, false}} {
-		e, err := Explain(state.Thread{ID: "t", Status: c.status}, nil, "")
+		e, err := Explain(cause.Evidence{Thread: state.Thread{ID: "t", Status: c.status}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestAThreadThatNobodyHasTakenUpSaysWhatItWaitsFor(t *testing.T) {
 
 func TestAToolsOwnErrorIsNoSuccessInAnExplanation(t *testing.T) {
 	records := []state.Record{{Hop: "h", Node: "diff", Round: 1, Attempt: 1, Server: "git", Tool: "diff", Status: state.CallSuccess, IsError: true}}
-	e, err := Explain(state.Thread{ID: "t", Status: state.StatusFailed, Failure: &state.Failure{Code: "tool_error", Message: "no such repository", Node: "diff"}}, records, "")
+	e, err := Explain(cause.Evidence{Thread: state.Thread{ID: "t", Status: state.StatusFailed, Failure: &state.Failure{Code: "tool_error", Message: "no such repository", Node: "diff"}}, Records: records}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ type Outcome struct {
 	State      map[string]any `json:"state"`
 	Interrupts []Question     `json:"interrupts"`
 	Error      *Problem       `json:"error"`
+	Cause      *Cause         `json:"cause,omitempty"` // of a failed run
 	Hops       []Hop          `json:"hops"`
 }
 

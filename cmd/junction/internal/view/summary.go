@@ -36,6 +36,9 @@ func Summary(w io.Writer, o Outcome, s Style) error {
 		if o.Error != nil {
 			p.f("  %s%s: %s\n", at(o.Error.Node), o.Error.Code, strings.ReplaceAll(reason(o.Error.Node, o.Error.Message), "\n", "\n  "))
 		}
+		if o.Cause != nil {
+			o.Cause.print(p, true)
+		}
 		printUnknown(p, o.Hops)
 		p.f("  why:   %s\n  go on: %s\n", s.Explain, s.Resume)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"junction/cmd/junction/internal/cause"
 	"junction/graph"
 	"junction/router"
 	"junction/state"
@@ -83,7 +84,7 @@ func TestAnOutcomeHasEveryFieldOfTheContract(t *testing.T) {
 func TestExplainNamesTheLastFailingCallAndWhatToTry(t *testing.T) {
 	records := twoAttempts()
 	th := state.Thread{ID: "t1", Workflow: "w", Status: state.StatusFailed, Failure: &state.Failure{Code: string(router.Transport), Message: "it broke", Node: "review"}}
-	e, err := Explain(th, records, "review")
+	e, err := Explain(cause.Evidence{Thread: th, Records: records}, "review")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"junction/cmd/junction/internal/metrics"
 	"junction/cmd/junction/internal/spans"
 	"junction/graph/workflow"
+	"junction/health/history"
 	"junction/router"
 	"junction/router/consul"
 	"junction/router/mcp"
@@ -39,6 +40,7 @@ type Settings struct {
 	Shared     bool             // only a store that workers can share will do: ErrNoQueue, and nothing is made
 	Detach     bool             // the thread is left to workers: no server is looked for
 	NeedConfig bool             // without a servers file: *static.NotFoundError instead of no servers
+	Worker     string           // names this process in the history of servers; "": host and process id
 	Observer   router.Observer  // watches hops, and may be slow; nil: nobody does
 	Metrics    *metrics.Metrics // nil: nothing is counted
 	Version    string           // the program's, for traces
@@ -62,6 +64,7 @@ type App struct {
 	consul    *consul.Discovery // of them; nil: none is asked
 	config    *static.Config    // nil without a servers file
 	watch     *router.Relay     // nil: nobody watches
+	history   *history.Recorder // nil: the store does not keep how servers fare
 	ownsStore bool
 	log       *slog.Logger // nil: nobody is told
 }
@@ -184,6 +187,9 @@ func (a *App) observe(s Settings, speaks *mcp.Options, routes *router.Options) {
 		a.watch = router.NewRelay(s.Observer)
 		all = append(all, a.watch)
 	}
+	if h := a.keepHealth(s); h != nil {
+		all = append(all, h)
+	}
 	if len(all) == 0 {
 		return
 	}
@@ -214,6 +220,7 @@ func (a *App) Close() error {
 	if a.consul != nil {
 		a.consul.Close()
 	}
+	a.closeHealth(ctx)
 	if a.ownsStore {
 		err = errors.Join(err, a.Store.Close())
 	}

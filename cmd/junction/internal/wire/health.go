@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"junction/health/history"
+	"junction/router"
+	"junction/state"
+)
+
+// keepHealth has how servers fare written to the store, where it keeps that.
+func (a *App) keepHealth(s Settings) router.Observer {
+	kept, ok := a.Store.(state.HealthStore)
+	if !ok || s.Detach {
+		return nil
+	}
+	host, _ := os.Hostname() // without one, the process id tells workers apart
+	a.history = history.New(kept, &history.Options{
+		Worker: cmp.Or(s.Worker, fmt.Sprintf("%s:%d", host, os.Getpid())), Readings: a.readings, Log: s.Log,
+	})
+	return a.history
+}
+
+// readings is what the router knows of servers now.
+func (a *App) readings() []history.Reading { return nil }
+
+// SaveHealth stores what was seen of servers up to now, which else comes once a
+// minute: an explanation is about to be read.
+func (a *App) SaveHealth(ctx context.Context) error {
+	if a.history == nil {
+		return nil
+	}
+	return a.history.Flush(ctx)
+}
+
+// closeHealth stores what is left. That it cannot be is no fault of what was done.
+func (a *App) closeHealth(ctx context.Context) {
+	if a.history == nil {
+		return
+	}
+	if err := a.history.Close(ctx); err != nil && a.log != nil {
+		a.log.Warn("how servers fared of late was not stored", "error", err)
+	}
+}
