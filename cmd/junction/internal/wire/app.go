@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"junction/cmd/junction/internal/metrics"
@@ -60,11 +61,12 @@ type App struct {
 	tracer    *traces.Tracer
 	metrics   *metrics.Metrics
 	client    *mcp.Client
-	servers   router.Discovery  // all that the router knows
-	consul    *consul.Discovery // of them; nil: none is asked
-	config    *static.Config    // nil without a servers file
-	watch     *router.Relay     // nil: nobody watches
-	history   *history.Recorder // nil: the store does not keep how servers fare
+	servers   router.Discovery              // all that the router knows
+	consul    *consul.Discovery             // of them; nil: none is asked
+	config    *static.Config                // nil without a servers file
+	watch     *router.Relay                 // nil: nobody watches
+	history   *history.Recorder             // nil: the store does not keep how servers fare
+	rates     atomic.Pointer[router.Router] // Router, for those who ask it from a goroutine that began before
 	ownsStore bool
 	log       *slog.Logger // nil: nobody is told
 }
@@ -173,6 +175,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
 	app.Router = router.New(app.servers, app.Spans.Caller(app.client), routes)
+	app.rates.Store(app.Router)
 	return app, nil
 }
 

@@ -24,8 +24,24 @@ func (a *App) keepHealth(s Settings) router.Observer {
 	return a.history
 }
 
-// readings is what the router knows of servers now.
-func (a *App) readings() []history.Reading { return nil }
+// readings is what the router knows of servers now; nothing before there is one.
+func (a *App) readings() []history.Reading {
+	r := a.rates.Load()
+	if r == nil {
+		return nil
+	}
+	var all []history.Reading
+	for _, h := range r.Health() {
+		probe := h.Probe.Fault
+		if h.Probe.Well() {
+			probe = "ok"
+		}
+		all = append(all, history.Reading{
+			Server: h.Server, Capability: h.Capability, InFlight: h.InFlight, P95: h.P95, Score: h.Score, Ejected: h.Ejected, Probe: probe,
+		})
+	}
+	return all
+}
 
 // SaveHealth stores what was seen of servers up to now, which else comes once a
 // minute: an explanation is about to be read.
