@@ -109,9 +109,32 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// middleware lets a call meet its faults, then tells the client while it works
-// that it is alive.
+// middleware counts a call, continues its trace, lets it meet its faults, and tells
+// the client while it works that it is alive.
 func (s *Server) middleware(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
+	next = s.exposed(next)
+	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		ended := s.counts.called()
+		defer func() { ended(ctx, result, err) }()
+		if s.tracer == nil {
+			return next(ctx, r)
+		}
+		ctx, over := s.tracer.Received(ctx, r.Params.Name, metaOf(r))
+		defer func() { over(err != nil || result != nil && result.IsError) }()
+		return next(ctx, r)
+	}
+}
+
+// metaOf is what a call brought beside its arguments.
+func metaOf(r mcp.CallToolRequest) map[string]any {
+	if r.Params.Meta == nil {
+		return nil
+	}
+	return r.Params.Meta.AdditionalFields
+}
+
+// exposed lets a call meet its faults.
+func (s *Server) exposed(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		done, err := s.faults.strike(ctx, r.Params.Name)
 		if err != nil {

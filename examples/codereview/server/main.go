@@ -14,6 +14,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"junction/router/mcp/sse"
+	"junction/router/traces"
 )
 
 // leaving bounds how long taking the server out of the registry may take.
@@ -43,6 +44,10 @@ func serve(ctx context.Context, o Options, stdin io.Reader, stdout, stderr io.Wr
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.tracer, err = traces.FromEnv(ctx, s.name, o.version(), slog.New(slog.NewTextHandler(stderr, nil))); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.tracer.Close(ctx)) }()
 	if o.HTTP != "" {
 		return serveHTTP(ctx, s, stderr)
 	}
@@ -102,6 +107,8 @@ func (s *Server) web() *http.Server {
 		endpoint.ServeHTTP(w, r.WithContext(ctx))
 	})
 	mux.Handle("GET "+healthPath, s.health)
+	mux.Handle("GET /metrics", s.counts.handler())
+	mux.Handle("GET /mcp/metrics", s.counts.handler())
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	web.RegisterOnShutdown(end)
 	return web

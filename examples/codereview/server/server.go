@@ -19,6 +19,7 @@ import (
 	"junction/examples/codereview/secrets"
 	"junction/examples/inventory"
 	"junction/router"
+	"junction/router/traces"
 	"junction/state"
 )
 
@@ -41,6 +42,8 @@ type Server struct {
 	more   []router.Offer   // beside offer
 	stock  *inventory.Stock // nil: no inventory
 	health *health
+	counts *counts
+	tracer *traces.Tracer // nil: no traces are asked for
 	close  []func() error // in this order
 }
 
@@ -54,6 +57,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.counts = newCounts(s.name)
 	s.health = newHealth(s.offer.Capability, s.faults.probed(probe))
 	s.close = append([]func() error{s.health.close}, s.close...)
 	routing := map[string]any{"max_concurrent_requests": o.Capacity, "capability": s.offer.Capability}
@@ -70,10 +74,12 @@ func New(o Options) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{routingKey: routing}),
 		mcpserver.WithToolHandlerMiddleware(s.middleware),
 	}
+	hooks := &mcpserver.Hooks{}
 	if s.stock != nil {
-		options = append(options, mcpserver.WithResourceCapabilities(true, false), mcpserver.WithHooks(inventory.Hooks(s.stock)))
+		options, hooks = append(options, mcpserver.WithResourceCapabilities(true, false)), inventory.Hooks(s.stock)
 	}
-	s.mcp = mcpserver.NewMCPServer(s.name, o.version(), options...)
+	s.counts.watch(hooks)
+	s.mcp = mcpserver.NewMCPServer(s.name, o.version(), append(options, mcpserver.WithHooks(hooks))...)
 	s.mcp.AddTools(tools...)
 	if s.stock != nil {
 		inventory.Equip(s.mcp, s.stock)

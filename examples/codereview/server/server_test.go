@@ -44,6 +44,12 @@ func serveStdio(t *testing.T, args ...string) *client.Client {
 // serveHTTP starts a server over HTTP in this process and connects to it.
 func serveHTTP(t *testing.T, args ...string) *client.Client {
 	t.Helper()
+	return connectTo(t, startHTTP(t, args...))
+}
+
+// startHTTP starts a server over HTTP in this process and returns its URL.
+func startHTTP(t *testing.T, args ...string) string {
+	t.Helper()
 	said, stderr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +75,11 @@ func serveHTTP(t *testing.T, args ...string) *client.Client {
 	if !ok {
 		t.Fatalf("the server said %q", line)
 	}
+	return url
+}
+
+func connectTo(t *testing.T, url string) *client.Client {
+	t.Helper()
 	tr, err := transport.NewStreamableHTTP(url)
 	if err != nil {
 		t.Fatal(err)
