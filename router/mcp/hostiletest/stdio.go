@@ -34,6 +34,9 @@ func (s *Server) playStdio() {
 			linger()
 			return
 		}
+		if m.Method == s.At && (s.Fault == Dropped || s.Fault == Killed || s.Fault == HalfThenEnd) {
+			s.serve(&m, v) // whatever follows must not be served meanwhile
+		}
 		all.Go(func() { s.serve(&m, v) })
 	}
 }
