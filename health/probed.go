@@ -36,6 +36,17 @@ func (s *Series) Probed(now time.Time, v Verdict) {
 	s.publish(now, false)
 }
 
+// Hold leaves a server that probes have ejected alone for as long from now, at least: its
+// next probe is late.
+func (s *Series) Hold(now time.Time, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ejection.held && now.Before(s.ejection.until) {
+		s.ejection.Hold(now, now.Add(d))
+		s.publish(now, false)
+	}
+}
+
 // Worked returns when a call last succeeded, zero for never.
 func (s *Series) Worked() time.Time {
 	s.mu.Lock()

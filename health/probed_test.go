@@ -33,6 +33,8 @@ func TestAHeldServerIsOutUntilSomethingSucceeds(t *testing.T) {
 		{"nothing happens", func(*Series, time.Time) {}, true, hold - 1},
 		{"nobody holds it any more", func(*Series, time.Time) {}, false, hold},
 		{"it is held again", func(s *Series, now time.Time) { s.Probed(now, Verdict{Hold: 2 * hold}) }, true, hold},
+		{"its next probe is late", func(s *Series, now time.Time) { s.Hold(now, 2*hold) }, true, hold},
+		{"its next probe was late before a call succeeded", func(s *Series, now time.Time) { s.Observe(now, Success, ms); s.Hold(now, 2*hold) }, false, 0},
 		{"a shorter hold follows", func(s *Series, now time.Time) { s.Probed(now, Verdict{Hold: 1}) }, true, hold - 1},
 		{"a call in flight fails", func(s *Series, now time.Time) { s.Observe(now, Failure, 0) }, true, hold - 1},
 		{"a call succeeds", func(s *Series, now time.Time) { s.Observe(now, Success, ms) }, false, 0},

@@ -43,5 +43,6 @@
 //     with its own limit, and no lock is held across I/O.
 //
 // A hop is worked on by one goroutine, the caller's. The router's own goroutines
-// are the handshakes; [Router.Close] ends them.
+// are the handshakes, the probes with one that looks after them ([ProbeOptions]), and
+// one that hears of other workers ([Fleet]); [Router.Close] ends them.
 package router

@@ -1,7 +1,8 @@
 package router
 
 // Observers is one observer that tells all of these, in their order; nil ones are
-// left out. Those that are a [ServerObserver] are told of servers, too.
+// left out. Those that are a [ServerObserver] are told of servers, too, and those that are
+// a [ProbeObserver] of probes.
 func Observers(all ...Observer) Observer {
 	var o observers
 	for _, each := range all {
@@ -12,6 +13,9 @@ func Observers(all ...Observer) Observer {
 		if s, ok := each.(ServerObserver); ok {
 			o.ofServers = append(o.ofServers, s)
 		}
+		if p, ok := each.(ProbeObserver); ok {
+			o.ofProbes = append(o.ofProbes, p)
+		}
 	}
 	return &o
 }
@@ -19,6 +23,7 @@ func Observers(all ...Observer) Observer {
 type observers struct {
 	all       []Observer
 	ofServers []ServerObserver
+	ofProbes  []ProbeObserver
 }
 
 func (o *observers) OnDecision(h HopInfo, d Decision) {
@@ -54,5 +59,11 @@ func (o *observers) OnDrift(server string, sameVersion bool) {
 func (o *observers) OnHeldBack(server, tool string) {
 	for _, each := range o.ofServers {
 		each.OnHeldBack(server, tool)
+	}
+}
+
+func (o *observers) OnProbe(server string, well bool) {
+	for _, each := range o.ofProbes {
+		each.OnProbe(server, well)
 	}
 }

@@ -29,6 +29,7 @@ type Options struct {
 	// twentieth of the time.
 	Grace    time.Duration
 	Fleet    *Fleet             // other workers whose load counts; nil: this one knows its own
+	Probe    ProbeOptions       // of servers, in the background; without Every there is none
 	Observer Observer           // nil: nobody watches
 	Trust    func(*Server) bool // whether a server's own effect hints count; nil: Server.Trusted
 }

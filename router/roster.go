@@ -265,6 +265,20 @@ func (r *roster) doubtErrors() {
 	}
 }
 
+// met returns what is known of the servers, in their order, without asking any: nil for
+// one that nobody has asked yet.
+func (r *roster) met(servers []*Server) []*known {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*known, len(servers))
+	for i, s := range servers {
+		if r.by[s.ID] != nil {
+			all[i] = r.contact(s).last
+		}
+	}
+	return all
+}
+
 // keep forgets the servers that are not among those given, and returns their ids.
 func (r *roster) keep(known func(id string) bool) (left []string) {
 	r.mu.Lock()

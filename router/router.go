@@ -27,6 +27,7 @@ type Router struct {
 	roster  *roster
 	budget  *budget
 	fleet   *fleet // nil: no others are known
+	probes  *prober
 	schemas schemas
 	pools   pools
 	bonds   recent[bond, state.Session]   // which session a thread stays with
@@ -54,12 +55,14 @@ func New(d Discovery, c Caller, o *Options) *Router {
 	// of the server alone, which is still right on one machine.
 	r.host, _ = os.Hostname()
 	r.fleet = joinFleet(options.Fleet, r.health, r.freed.send, r.seed)
+	r.probes = newProber(r)
 	return r
 }
 
-// Close ends the handshakes under way and waits for them, and leaves the fleet. It
-// does not touch connections: those are the caller's.
+// Close ends the handshakes and probes under way and waits for them, and leaves the
+// fleet. It does not touch connections: those are the caller's.
 func (r *Router) Close() {
+	r.probes.close()
 	r.fleet.close()
 	r.roster.close()
 }

@@ -23,6 +23,13 @@ type CapabilityHealth struct {
 	health.Reading
 	Score float64            // of the router's score, among the capability's servers, clamped to [0, 1]
 	Terms map[string]float64 // what the score was made of
+	Probe ProbeReading       // the last one
+}
+
+// ServerHealth is how one server fares with one capability.
+type ServerHealth struct {
+	Server string
+	CapabilityHealth
 }
 
 // Servers describes every known server, in the order of their ids. They are
@@ -31,13 +38,41 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 	snapshot := r.discovery.Snapshot()
 	r.noticeChange(snapshot)
 	all := r.roster.gather(ctx, snapshot.Servers, func(*known) bool { return false }, r.options.Handshake+r.options.Grace).all
-	now := time.Now()
 	statuses := make([]ServerStatus, len(all))
+	fares := r.fare(all)
+	for i, k := range all {
+		statuses[i] = ServerStatus{Server: k.server, Description: k.description, Err: k.err, Offers: k.offers, Held: k.held, Health: fares[i]}
+	}
+	return statuses
+}
+
+// Health returns how the servers fare as far as it is known, in the order of their ids
+// and offers. It asks nobody and waits for nothing.
+func (r *Router) Health() []ServerHealth {
+	servers := r.discovery.Snapshot().Servers
+	all := r.roster.met(servers)
+	for i, s := range servers {
+		if all[i] == nil {
+			all[i] = &known{server: s, offers: s.Offers}
+		}
+	}
+	var flat []ServerHealth
+	for i, capabilities := range r.fare(all) {
+		for _, h := range capabilities {
+			flat = append(flat, ServerHealth{Server: all[i].server.ID, CapabilityHealth: h})
+		}
+	}
+	return flat
+}
+
+// fare is the health of each server, for each capability it offers.
+func (r *Router) fare(all []*known) [][]CapabilityHealth {
 	type place struct{ server, health int }
+	now, found := time.Now(), r.probes.readings()
+	fares := make([][]CapabilityHealth, len(all))
 	pools := make(map[string][]health.Member)
 	places := make(map[string][]place)
 	for i, k := range all {
-		statuses[i] = ServerStatus{Server: k.server, Description: k.description, Err: k.err, Offers: k.offers, Held: k.held}
 		seen := make(map[string]bool)
 		for _, o := range k.offers {
 			if seen[o.Capability] {
@@ -51,9 +86,10 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 			if t := k.tools[o.Tool]; t != nil {
 				m.Declared = health.Declared{LatencyP95: k.latencyP95(t), MaxConcurrent: k.maxConcurrent(t)}
 			}
-			statuses[i].Health = append(statuses[i].Health, CapabilityHealth{Capability: o.Capability, Reading: m.Reading})
+			probe := found[probeKey{k.server.ID, o.Capability}]
+			fares[i] = append(fares[i], CapabilityHealth{Capability: o.Capability, Reading: m.Reading, Probe: probe})
 			pools[o.Capability] = append(pools[o.Capability], m)
-			places[o.Capability] = append(places[o.Capability], place{i, len(statuses[i].Health) - 1})
+			places[o.Capability] = append(places[o.Capability], place{i, len(fares[i]) - 1})
 		}
 	}
 	for capability, pool := range pools {
@@ -65,10 +101,10 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 		}
 		terms := r.options.Score.Terms(pool, everyone, scratch)
 		for n, at := range places[capability] {
-			h := &statuses[at.server].Health[at.health]
+			h := &fares[at.server][at.health]
 			h.Score = min(max(scores[n], 0), 1)
 			h.Terms = terms[n]
 		}
 	}
-	return statuses
+	return fares
 }

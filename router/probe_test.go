@@ -1,0 +1,525 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"junction/router"
+	"junction/state"
+)
+
+// probing is a fleet whose servers can be pinged, and that tells probes from calls by
+// their arguments.
+type probing struct {
+	*fleet
+	ping func(ctx context.Context, server string) error // nil: all are well
+
+	mu    sync.Mutex
+	pings []sent
+	told  []string // of OnProbe
+}
+
+func (p *probing) Ping(ctx context.Context, s *router.Server) error {
+	p.mu.Lock()
+	p.pings = append(p.pings, sent{Server: s.ID, At: time.Now()})
+	p.mu.Unlock()
+	if p.ping == nil {
+		return nil
+	}
+	return p.ping(ctx, s.ID)
+}
+
+func (*probing) OnDecision(router.HopInfo, router.Decision)                       {}
+func (*probing) OnAttempt(router.HopInfo, router.AttemptInfo)                     {}
+func (*probing) OnOutcome(router.HopInfo, router.AttemptInfo, router.OutcomeInfo) {}
+func (*probing) OnProgress(router.HopInfo, router.AttemptInfo, router.Progress)   {}
+func (p *probing) OnProbe(server string, well bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, fmt.Sprintf("%s %t", server, well))
+}
+
+// probed gives the server a probe of its capability.
+func probed(s *router.Server, _ *script) { s.Offers[0].Probe = map[string]any{"probe": true} }
+
+func isProbe(c router.ToolCall) bool { return c.Arguments["probe"] != nil }
+
+// probes and calls tell what the server was sent, since a moment.
+func (p *probing) sent(server string, since time.Time, probes bool) (all []sent) {
+	p.fleet.mu.Lock()
+	defer p.fleet.mu.Unlock()
+	for _, c := range p.calls {
+		if c.Server == server && !c.At.Before(since) && isProbe(c.Call) == probes {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// whileProbed runs f in a bubble with a router that probes, and whose servers are known.
+func whileProbed(t *testing.T, p *probing, o router.Options, run func(t *testing.T, r *router.Router)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o.Seed, o.Observer = 7, p
+		if o.Probe.Every == 0 {
+			o.Probe.Every = 15 * time.Second
+		}
+		r := router.New(p, p, &o)
+		defer r.Close()
+		r.Servers(t.Context())
+		run(t, r)
+	})
+}
+
+func healthOf(t *testing.T, r *router.Router, server string) router.ServerHealth {
+	t.Helper()
+	all := r.Health()
+	i := slices.IndexFunc(all, func(h router.ServerHealth) bool { return h.Server == server && h.Capability == "work" })
+	if i < 0 {
+		t.Fatalf("no health of %s in %+v", server, all)
+	}
+	return all[i]
+}
+
+var down = fails(router.CallError{Code: router.Transport, Execution: state.NotExecuted, Message: "connection refused"})
+
+func TestAQuietServersCapabilityIsProbedByItsToolElseByAPing(t *testing.T) {
+	p := &probing{fleet: newFleet().add("tool", probed).add("ping", nil).add("unsafe", func(s *router.Server, k *script) {
+		probed(s, k)
+		s.Offers[0].Effect = state.Unsafe
+	})}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		begun := time.Now()
+		pass(150 * time.Second)
+		synctest.Wait()
+		n := map[string]int{}
+		for _, c := range p.calls {
+			if !isProbe(c.Call) || c.Server != "tool" || c.Call.Max != 5*time.Second || c.Call.Idle != 5*time.Second {
+				t.Errorf("sent to %s: %+v", c.Server, c.Call)
+			}
+			n["tool"]++
+		}
+		for _, c := range p.pings {
+			n[c.Server+" pinged"]++
+		}
+		for what, want := range map[string]int{"tool": 10, "ping pinged": 10, "unsafe pinged": 10, "tool pinged": 0} {
+			if got := n[what]; got < want-1 || got > want+1 {
+				t.Errorf("%s: %d times in ten intervals, want about %d", what, got, want)
+			}
+		}
+		for server, by := range map[string]string{"tool": router.ByTool, "ping": router.ByPing, "unsafe": router.ByPing} {
+			if h := healthOf(t, r, server); h.Probe.String() != "ok" || h.Probe.By != by || h.Probe.At.Before(begun.Add(2*time.Minute)) {
+				t.Errorf("%s: %+v", server, h.Probe)
+			}
+		}
+		if len(p.told) < 27 || !slices.Contains(p.told, "tool true") {
+			t.Errorf("told of %q", p.told)
+		}
+	})
+}
+
+func TestProbesOfServersAndOfWorkersDoNotBeatTogether(t *testing.T) {
+	f := newFleet()
+	for i := range 10 {
+		f.add(fmt.Sprint("s", i), probed)
+	}
+	p := &probing{fleet: f}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, _ *router.Router) {
+		second := router.New(p, p, &router.Options{Seed: 8, Probe: router.ProbeOptions{Every: 15 * time.Second}})
+		defer second.Close()
+		second.Servers(t.Context())
+		pass(10 * time.Minute)
+		synctest.Wait()
+		at := map[time.Time]int{}
+		for _, c := range p.calls {
+			at[c.At.Truncate(time.Second)]++
+		}
+		for moment, n := range at {
+			if n > 8 {
+				t.Errorf("%d of 20 probes within the second of %s", n, moment)
+			}
+		}
+	})
+}
+
+func TestTrafficThatSucceedsIsProof(t *testing.T) {
+	p := &probing{fleet: newFleet().add("a", probed)}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		for range 60 {
+			if _, err := r.Do(t.Context(), work); err != nil {
+				t.Fatal(err)
+			}
+			pass(5 * time.Second)
+		}
+		if probes := p.sent("a", time.Time{}, true); len(probes) > 0 {
+			t.Errorf("%d probes beside calls every five seconds", len(probes))
+		}
+		if h := healthOf(t, r, "a"); h.Probe.By != router.ByCall || !h.Probe.Well() {
+			t.Errorf("last probe %+v, want a call in its place", h.Probe)
+		}
+		pass(time.Minute)
+		if probes := p.sent("a", time.Time{}, true); len(probes) < 2 {
+			t.Errorf("%d probes in a quiet minute", len(probes))
+		}
+	})
+}
+
+func TestThreeStrikesEjectAndTheFirstSuccessEndsIt(t *testing.T) {
+	for _, by := range []string{router.ByTool, router.ByPing} {
+		t.Run(by, func(t *testing.T) {
+			ill := false
+			p := &probing{fleet: newFleet()}
+			p.ping = func(context.Context, string) error {
+				if ill {
+					return &router.CallError{Code: router.Transport, Message: "connection refused"}
+				}
+				return nil
+			}
+			p.add("a", func(s *router.Server, k *script) {
+				if by == router.ByTool {
+					probed(s, k)
+				}
+				k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
+					if ill {
+						return down(ctx, n, c)
+					}
+					return answers("a")(ctx, n, c)
+				}
+			}).add("b", nil)
+			whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+				ill = true
+				pass(24 * time.Second) // two at most
+				if h := healthOf(t, r, "a"); h.Ejected {
+					t.Fatalf("ejected before three strikes: %+v", h)
+				}
+				pass(31 * time.Second)
+				if h := healthOf(t, r, "a"); !h.Ejected || h.Probe.Well() || !strings.Contains(h.Probe.Fault, "refused") {
+					t.Fatalf("three strikes, and %+v", h)
+				}
+				pass(10 * time.Minute) // probes go on, and so does this
+				for range 20 {
+					a, err := r.Do(t.Context(), work)
+					if err != nil || a.Server != "b" {
+						t.Fatalf("%s, %v; want b", a.Server, err)
+					}
+				}
+				ill = false
+				pass(19 * time.Second)
+				h := healthOf(t, r, "a")
+				if h.Ejected || h.Ramp >= 1 || !h.Probe.Well() {
+					t.Fatalf("it is well again, and %+v", h)
+				}
+				pass(10 * time.Second)
+				if h := healthOf(t, r, "a"); h.Ramp != 1 {
+					t.Errorf("slow start: %v of its weight ten seconds after", h.Ramp)
+				}
+			})
+		})
+	}
+}
+
+func TestAServerThatNeedsEightSecondsUnderAFiveSecondProbeIsNotLost(t *testing.T) {
+	p := &probing{fleet: newFleet().add("slow", func(s *router.Server, k *script) {
+		probed(s, k)
+		k.answer = takes(8*time.Second, "slow")
+	}).add("quick", nil)}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		out := 0
+		for range 600 { // ten minutes without a call
+			pass(time.Second)
+			if healthOf(t, r, "slow").Ejected {
+				out++
+			}
+		}
+		h := healthOf(t, r, "slow")
+		if out > 0 || !h.Probe.Well() || h.Probe.Took != 8*time.Second {
+			t.Fatalf("ejected for %d of 600 s; last probe %+v", out, h.Probe)
+		}
+		n := 0
+		for range 200 {
+			a, err := r.Do(t.Context(), work)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Server == "slow" {
+				n++
+			}
+		}
+		if n == 0 {
+			t.Error("none of 200 calls went there")
+		}
+	})
+}
+
+func TestAServerSlowerThanAnyProbeIsGivenACallNowAndThen(t *testing.T) {
+	p := &probing{fleet: newFleet().add("slow", func(s *router.Server, k *script) {
+		probed(s, k)
+		k.answer = takes(100*time.Second, "slow")
+	}).add("quick", nil)}
+	whileProbed(t, p, router.Options{Max: 5 * time.Minute, Idle: 5 * time.Minute}, func(t *testing.T, r *router.Router) {
+		pass(5 * time.Minute)
+		if !healthOf(t, r, "slow").Ejected {
+			t.Fatal("silent for five minutes and in order")
+		}
+		begun, open := time.Now(), 0
+		for range 3600 {
+			pass(time.Second)
+			if !healthOf(t, r, "slow").Ejected {
+				open++
+			}
+		}
+		if open < 30 || open > 900 {
+			t.Fatalf("within the hour since %s it could be called for %d s", begun, open)
+		}
+		for healthOf(t, r, "slow").Ejected {
+			pass(time.Second)
+		}
+		for range 300 { // some of them go there
+			go r.Do(t.Context(), work) //nolint:errcheck // only that they are made
+		}
+		pass(101 * time.Second)
+		if h := healthOf(t, r, "slow"); h.Ejected || h.Latency != 100*time.Second {
+			t.Errorf("calls succeeded there, and %+v", h)
+		}
+	})
+}
+
+func TestAProbeThatFailsBesideCallsIsNoStrike(t *testing.T) {
+	p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) {
+		probed(s, k)
+		k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
+			if isProbe(c) {
+				return takes(time.Hour, "a")(ctx, n, c)
+			}
+			return takes(25*time.Second, "a")(ctx, n, c)
+		}
+	}).add("b", func(s *router.Server, _ *script) { s.Weight = 1e-9 })}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		for range 40 {
+			if _, err := r.Do(t.Context(), work); err != nil {
+				t.Fatal(err)
+			}
+			if h := healthOf(t, r, "a"); h.Ejected {
+				t.Fatalf("its calls succeed, and %+v", h)
+			}
+		}
+		if len(p.sent("a", time.Time{}, true)) == 0 {
+			t.Error("it was not probed")
+		}
+	})
+}
+
+func TestAHungServersProbesHoldNobodyElsesUp(t *testing.T) {
+	p := &probing{fleet: newFleet()}
+	for i := range 60 {
+		p.add(fmt.Sprintf("hung%02d", i), func(s *router.Server, k *script) {
+			probed(s, k)
+			k.answer = takes(time.Hour, s.ID)
+		})
+	}
+	p.add("well", probed)
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		pass(10 * time.Minute)
+		since := time.Now()
+		pass(5 * time.Minute)
+		if n := len(p.sent("well", since, true)); n < 15 {
+			t.Errorf("%d probes in 20 intervals", n)
+		}
+		begun := time.Now()
+		for range 20 {
+			a, err := r.Do(t.Context(), work)
+			if err != nil || a.Server != "well" {
+				t.Fatalf("%s, %v", a.Server, err)
+			}
+		}
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("calls took %s beside probes that hang", took)
+		}
+	})
+}
+
+func TestOneProbeToAServerAtATimeAndNoneThatIsNotWanted(t *testing.T) {
+	var mu sync.Mutex
+	now, most, n := 0, 0, 0
+	busy := func(ctx context.Context, i int, c router.ToolCall) (*router.ToolResult, error) {
+		mu.Lock()
+		now, n = now+1, n+1
+		most = max(most, now)
+		mu.Unlock()
+		defer func() { mu.Lock(); now--; mu.Unlock() }()
+		return takes(4*time.Second, "a")(ctx, i, c)
+	}
+	p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) {
+		k.answer, s.Offers = busy, nil
+		for _, capability := range []string{"work", "play", "rest"} {
+			s.Offers = append(s.Offers, router.Offer{Capability: capability, Tool: "do", Effect: state.Safe, Probe: map[string]any{"probe": true}})
+		}
+	}).add("full", func(s *router.Server, k *script) {
+		probed(s, k)
+		limited(1, 29*time.Second)(s, k)
+	}).add("resting", func(s *router.Server, k *script) {
+		probed(s, k)
+		k.answer = fails(router.CallError{Code: router.ServerOverload, RetryAfter: 10 * time.Minute})
+	})}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		call := work
+		call.Server = "full"
+		go r.Do(t.Context(), call) //nolint:errcheck // it takes its place
+		synctest.Wait()
+		pass(28 * time.Second)
+		if probes := p.sent("full", time.Time{}, true); len(probes) > 0 {
+			t.Errorf("%d probes to a server at its declared concurrency", len(probes))
+		}
+		pass(5 * time.Minute)
+		if most != 1 || n < 40 {
+			t.Errorf("%d probes, %d at once; want each of three capabilities, one at a time", n, most)
+		}
+		if probes := p.sent("resting", time.Time{}, true); len(probes) != 1 {
+			t.Errorf("%d probes to a server that asked to be left alone", len(probes))
+		}
+	})
+}
+
+func TestWhatIsNoFaultOfTheServersIsNoStrike(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer reply
+		fault  string
+	}{
+		{"arguments that its schema refuses", fails(router.CallError{Code: router.CapabilityMismatch, Message: "code is missing"}), "code is missing"},
+		{"no credential", fails(router.CallError{Code: router.AuthRequired, Message: "401"}), "401"},
+		{"the tool's own error", func(context.Context, int, router.ToolCall) (*router.ToolResult, error) {
+			return &router.ToolResult{IsError: true, Text: "quota"}, nil
+		}, "the tool's own error: quota"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) { probed(s, k); k.answer = c.answer })}
+			whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+				pass(5 * time.Minute)
+				if h := healthOf(t, r, "a"); h.Ejected || !strings.Contains(h.Probe.Fault, c.fault) || slices.Contains(p.told, "a true") {
+					t.Errorf("%+v, told %q", h, p.told)
+				}
+			})
+		})
+	}
+}
+
+func TestAServerFailingEveryCallGetsNextToNoneOfThemWhateverItsProbesSay(t *testing.T) {
+	for _, well := range []bool{true, false} {
+		t.Run(fmt.Sprintf("probes are well: %t", well), func(t *testing.T) {
+			p := &probing{fleet: newFleet()}
+			for i := range 10 {
+				p.add(fmt.Sprint("s", i), func(s *router.Server, k *script) {
+					probed(s, k)
+					k.answer = takes(100*time.Millisecond, s.ID)
+					if i == 0 {
+						k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
+							if well && isProbe(c) {
+								return answers("s0")(ctx, n, c)
+							}
+							return fails(router.CallError{Code: router.ServerError, Execution: state.Unknown})(ctx, n, c)
+						}
+					}
+				})
+			}
+			whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+				begun := time.Now()
+				for time.Since(begun) < 2*time.Minute {
+					go func() {
+						if _, err := r.Do(t.Context(), work); err != nil {
+							t.Error(err)
+						}
+					}()
+					pass(10 * time.Millisecond)
+				}
+				pass(time.Second)
+				since := begun.Add(3 * time.Second)
+				bad := len(p.sent("s0", since, false))
+				all := bad
+				for i := 1; i < 10; i++ {
+					all += len(p.sent(fmt.Sprint("s", i), since, false))
+				}
+				share := float64(bad) / float64(all)
+				t.Logf("%d of %d calls, %.3f %%", bad, all, 100*share)
+				if share >= 0.003 || all < 11_000 {
+					t.Errorf("%d of %d calls after 3 s", bad, all)
+				}
+			})
+		})
+	}
+}
+
+func TestAServerThatCannotBeConnectedIsAskedAgainWithoutACall(t *testing.T) {
+	off := errors.New("it is off")
+	asked := 0
+	p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) {
+		k.describe = func(context.Context) (*router.Description, error) {
+			if asked++; asked < 4 {
+				return nil, off
+			}
+			return &router.Description{Name: s.ID, Tools: k.tools}, nil
+		}
+	})}
+	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
+		pass(19 * time.Second)
+		if h := healthOf(t, r, "a"); h.Probe.By != router.ByHandshake || h.Probe.Fault != "it is off" {
+			t.Errorf("%+v", h.Probe)
+		}
+		pass(time.Minute)
+		if h := healthOf(t, r, "a"); h.Probe.By != router.ByPing || !h.Probe.Well() {
+			t.Errorf("it is on again: %+v", h.Probe)
+		}
+	})
+}
+
+func TestNobodyIsProbedUnaskedOrBeforeItsTime(t *testing.T) {
+	p := &probing{fleet: newFleet().add("a", probed)}
+	synctest.Test(t, func(t *testing.T) {
+		early := router.New(p, p, &router.Options{Probe: router.ProbeOptions{Every: 15 * time.Second, After: 15 * time.Second}})
+		unasked := router.New(p, p, &router.Options{Probe: router.ProbeOptions{Every: 15 * time.Second}})
+		without := router.New(p, p, nil)
+		defer early.Close()
+		defer unasked.Close()
+		defer without.Close()
+		early.Servers(t.Context())
+		without.Servers(t.Context())
+		pass(15*time.Second - 1)
+		if len(p.calls) > 0 {
+			t.Errorf("%d probes", len(p.calls))
+		}
+		early.Close()
+		pass(time.Minute)
+		if len(p.calls) > 0 {
+			t.Errorf("%d probes", len(p.calls))
+		}
+		without.Probe(t.Context())
+		if h := healthOf(t, without, "a"); len(p.calls) != 1 || !h.Probe.Well() {
+			t.Errorf("asked for one: %d probes, %+v", len(p.calls), h)
+		}
+	})
+}
+
+func TestCloseEndsProbesUnderWay(t *testing.T) {
+	p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) {
+		probed(s, k)
+		k.answer = takes(time.Hour, "a")
+	})}
+	whileProbed(t, p, router.Options{Probe: router.ProbeOptions{Every: 15 * time.Second, Timeout: time.Hour}}, func(t *testing.T, r *router.Router) {
+		pass(20 * time.Second)
+		begun := time.Now()
+		r.Close()
+		if took := time.Since(begun); took > 0 || len(p.calls) != 1 {
+			t.Errorf("Close took %s with %d probes", took, len(p.calls))
+		}
+		if len(p.told) > 0 || healthOf(t, r, "a").Probe.String() != "" {
+			t.Errorf("what was cut short says something: %q", p.told)
+		}
+	})
+}
