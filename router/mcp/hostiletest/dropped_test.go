@@ -45,7 +45,7 @@ type shop struct {
 // clock can tell.
 const (
 	longMax  = time.Minute
-	shortMax = 1500 * time.Millisecond
+	shortMax = 2500 * time.Millisecond
 )
 
 // offer is how every server of a shop offers the work.

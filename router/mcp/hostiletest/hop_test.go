@@ -12,11 +12,11 @@ import (
 	"junction/state"
 )
 
-// firstHop bounds the first hop, which waits a little for servers that are slow to
-// describe themselves; laterHops those that know what to expect.
+// Bounds on a busy machine. Some hops wait a little for servers that are slow to
+// describe themselves, most do not.
 const (
-	firstHop  = 10 * time.Second
-	laterHops = 3 * time.Second
+	slowestHop = 15 * time.Second
+	medianHop  = 5 * time.Second
 )
 
 // Not parallel: it measures time.
@@ -46,6 +46,7 @@ func TestHopsGoOnWhileOtherServersOfTheirCapabilityFailInTheirHandshakes(t *test
 	c := newClient(t, mcp.Options{ConnectTimeout: 5 * time.Second})
 	r := router.New(servers, c, &router.Options{Seed: 1})
 	t.Cleanup(r.Close)
+	var all []time.Duration
 	for n := range 50 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		begun := time.Now()
@@ -54,12 +55,14 @@ func TestHopsGoOnWhileOtherServersOfTheirCapabilityFailInTheirHandshakes(t *test
 		if err != nil {
 			t.Fatalf("hop %d: %v", n, err)
 		}
-		limit := laterHops
-		if n == 0 {
-			limit = firstHop
-		}
-		if took := time.Since(begun); took > limit {
+		took := time.Since(begun)
+		if all = append(all, took); took > slowestHop {
 			t.Errorf("hop %d of server %s took %v beside %d servers that cannot be described", n, a.Server, took, bad)
 		}
+	}
+	slices.Sort(all)
+	t.Logf("the median hop took %v, the slowest %v", all[len(all)/2], all[len(all)-1])
+	if median := all[len(all)/2]; median > medianHop {
+		t.Errorf("the median hop took %v", median)
 	}
 }
