@@ -16,6 +16,7 @@ alive() {
 	local id when
 	[[ -f $run/$1.pid ]] || return 1
 	{ read -r id && read -r when; } <"$run/$1.pid" || return 1
+	[[ $when ]] || return 1 # it had ended before it was looked at
 	[[ $(started "$id" | xargs) == "$when" ]] || return 1
 	[[ $(LC_ALL=C ps -o stat= -p "$id" 2>/dev/null) != Z* ]]
 }
@@ -30,16 +31,16 @@ start() {
 
 # stop NAME SECONDS: SIGTERM, and after that long SIGKILL.
 stop() {
-	local name=$1 ticks=$(($2 * 10)) id=
+	local name=$1 until=$((SECONDS + $2)) id=
 	if alive "$name"; then
 		read -r id <"$run/$name.pid"
 		kill "$id" 2>/dev/null || true
-		while alive "$name" && ((ticks-- > 0)); do sleep 0.1; done
+		while alive "$name" && ((SECONDS < until)); do sleep 0.1; done
 		if alive "$name"; then
 			echo "$name did not end within $2 s and is killed" >&2
 			kill -9 "$id" 2>/dev/null || true
-			ticks=50
-			while alive "$name" && ((ticks-- > 0)); do sleep 0.1; done
+			until=$((SECONDS + 5))
+			while alive "$name" && ((SECONDS < until)); do sleep 0.1; done
 		fi
 	fi
 	rm -f "$run/$name.pid"
