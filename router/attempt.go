@@ -21,6 +21,7 @@ const recordWithin = 10 * time.Second
 type ending struct {
 	answer state.Answer
 	failed *CallError
+	by     *choice       // that failed
 	asks   *state.Record // the attempt's record, whose Input holds the questions
 }
 
@@ -49,15 +50,11 @@ func (h *hop) attempt(ctx context.Context, c *choice) (ending, error) {
 // conduct makes the request that rec stands for and records how it ended.
 func (h *hop) conduct(ctx context.Context, c *choice, rec *state.Record) (ending, error) {
 	durable := rec.Effect != state.Safe
-	at := AttemptInfo{Attempt: rec.Attempt, Server: rec.Server, Tool: rec.Tool, Effect: rec.Effect}
 	info := h.info()
-	if c.decision.Picked != "" { // else a task is attached to, where it is
-		h.r.options.Observer.OnDecision(info, c.decision)
-	}
-	h.r.options.Observer.OnAttempt(info, at)
-	begun := time.Now()
-	result, failed, err := h.send(ctx, c, rec, at)
-	took := time.Since(begun)
+	h.tellBegun(c, infoOf(rec))
+	f := h.race(ctx, c, rec)
+	c, rec = f.c, f.rec
+	at, took, result, failed, err := f.at, f.took, f.result, f.failed, f.err
 	if err != nil {
 		h.release(c, health.Ignored, took)
 		return ending{}, err
@@ -91,7 +88,7 @@ func (h *hop) conduct(ctx context.Context, c *choice, rec *state.Record) (ending
 	}
 	err = h.failed(ctx, c, rec, failed, durable)
 	h.observe(info, at, rec)
-	return ending{failed: failed}, err
+	return ending{failed: failed, by: c}, err
 }
 
 func (h *hop) newRecord(c *choice) (*state.Record, error) {
@@ -151,18 +148,20 @@ func (h *hop) unsent(ctx context.Context, rec state.Record, why error) error {
 	return h.outcome(ctx, rec, false)
 }
 
-// send makes the request. A drain cancels it when it is safe, and leaves a task to
-// the next run, whatever its effect; err says so.
-func (h *hop) send(ctx context.Context, c *choice, rec *state.Record, at AttemptInfo) (result *ToolResult, failed *CallError, err error) {
-	w := h.watch(ctx, rec)
-	defer w.stop()
-	defer func() {
-		if p := recover(); p != nil {
-			result, failed = nil, &CallError{Code: ServerError, Execution: state.Unknown,
-				Message: fmt.Sprintf("a fault of ours while calling: %v", p), Err: fmt.Errorf("%v\n%s", p, debug.Stack())}
-		}
-	}()
-	info := h.info()
+// sending is a request that is ready to leave.
+type sending struct {
+	h      *hop
+	w      *watch
+	ctx    context.Context
+	server *Server
+	call   ToolCall
+}
+
+// prepare makes the request of an attempt. A drain cancels it when it is safe, and
+// leaves a task to the next run, whatever its effect. What it needs of the hop it
+// takes now: the request may be made on another goroutine.
+func (h *hop) prepare(ctx context.Context, c *choice, rec *state.Record, at AttemptInfo) *sending {
+	w, info := h.watch(ctx, rec), h.info()
 	call := c.request
 	call.Session = h.sessionOf(c)
 	if call.Max == 0 {
@@ -174,10 +173,22 @@ func (h *hop) send(ctx context.Context, c *choice, rec *state.Record, at Attempt
 	call.Progress = func(progress, total float64, message string) {
 		h.r.options.Observer.OnProgress(info, at, Progress{Progress: progress, Total: total, Message: message})
 	}
-	result, failure := h.r.caller.Call(withAttempt(w.ctx, info, at), c.entry.server, call)
+	return &sending{h: h, w: w, ctx: withAttempt(w.ctx, info, at), server: c.entry.server, call: call}
+}
+
+// make makes the request. err: the hop ends, since a task is left to a later run.
+func (s *sending) make() (result *ToolResult, failed *CallError, err error) {
+	defer s.w.stop()
+	defer func() {
+		if p := recover(); p != nil {
+			result, failed = nil, &CallError{Code: ServerError, Execution: state.Unknown,
+				Message: fmt.Sprintf("a fault of ours while calling: %v", p), Err: fmt.Errorf("%v\n%s", p, debug.Stack())}
+		}
+	}()
+	result, failure := s.h.r.caller.Call(s.ctx, s.server, s.call)
 	switch {
 	case failure != nil:
-		if err := w.left(); err != nil {
+		if err := s.w.left(); err != nil {
 			return nil, nil, err
 		}
 		if call, ok := errors.AsType[*CallError](failure); ok {

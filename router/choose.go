@@ -18,6 +18,7 @@ type choice struct {
 	request  ToolCall
 	argsHash string // of the tool's arguments
 	decision Decision
+	pool     *pool // that it was chosen from, where a hedge may be
 }
 
 // choose decides where the next attempt goes and takes a place there. It waits
@@ -110,6 +111,9 @@ func (h *hop) draw(p *pool) (picked int, level standing, waits bool) {
 func (h *hop) take(ctx context.Context, p *pool, picked int) *choice {
 	e := p.entries[picked]
 	c := &choice{entry: e, contract: p.contract, decision: h.decision}
+	if h.r.options.Hedge.on() {
+		c.pool = p
+	}
 	if h.deciding && h.call.With == nil {
 		return c
 	}

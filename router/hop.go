@@ -160,7 +160,7 @@ func (h *hop) run(ctx context.Context) (state.Answer, error) {
 			case fatal != nil || end.failed == nil:
 				return end.answer, fatal
 			default:
-				err = h.proceed(ctx, chosen, end.failed)
+				err = h.proceed(ctx, end.by, end.failed)
 			}
 			if fatal != nil {
 				return state.Answer{}, fatal

@@ -28,6 +28,7 @@ type Options struct {
 	// that fits is ready: 1 s. However many come, hops wait so for no more than a
 	// twentieth of the time.
 	Grace    time.Duration
+	Hedge    Hedge              // of safe hops that take long; zero: none
 	Fleet    *Fleet             // other workers whose load counts; nil: this one knows its own
 	Probe    ProbeOptions       // of servers, in the background; without Every there is none
 	Observer Observer           // nil: nobody watches
