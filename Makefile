@@ -149,6 +149,10 @@ fuzz: ## each fuzz target for FUZZTIME (1m)
 bench: ## the benchmarks the performance table is made from
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) $(PKG)
 
+.PHONY: lab
+lab: ## the routing gates, 20 seeds each; PLOT=FILE.svg draws them
+	$(GO) run ./cmd/junction lab --all --seeds 20 $(if $(PLOT),--plot $(PLOT))
+
 .PHONY: clean
 clean: ## remove what was built or installed here
 	rm -rf $(BIN) coverage.out examples/thirdparty/node_modules examples/conformance/node_modules

@@ -13,7 +13,7 @@ const (
 	width       = 980.0
 	left, right = 78.0, 24.0
 	panelHeight = 190.0
-	panelGap    = 34.0
+	panelGap    = 48.0
 	legendLine  = 20.0
 	legendWide  = 150.0
 )
@@ -39,11 +39,11 @@ func Draw(w io.Writer, r *lab.Report) error {
 	perLine := int(math.Floor((width - left - right) / legendWide))
 	lines := (len(r.Policies) + perLine - 1) / perLine
 	top := 58 + float64(lines)*legendLine
-	height := top + float64(len(panels))*(panelHeight+panelGap) + 22
+	height := top + float64(len(panels))*(panelHeight+panelGap) + 10
 	c := &canvas{w: w}
 	c.f("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\">\n", width, height, width, height)
 	c.f("<title>%s</title>\n", escape(r.Scenario+": "+r.About))
-	c.f("<style>text{font-family:system-ui,'DejaVu Sans',sans-serif;font-size:12px;fill:#333}.h{font-size:17px;font-weight:600}.s{fill:#666}.p{font-weight:600}.t{font-size:11px;fill:#555}</style>\n")
+	c.f("<style>text{font-family:system-ui,'DejaVu Sans',sans-serif;font-size:12px;fill:#333}.h{font-size:17px;font-weight:600}.s{fill:#666}.p{font-weight:600}.t{font-size:11px;fill:#555}.o{font-size:11px;fill:#555;paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}</style>\n")
 	c.rect(0, 0, width, height, "#ffffff")
 	c.text(left, 26, "start", "h", r.Scenario)
 	c.text(left, 44, "start", "s", fmt.Sprintf("%s · mean of %s", r.About, seeds(len(r.Seeds))))
@@ -54,7 +54,7 @@ func Draw(w io.Writer, r *lab.Report) error {
 	}
 	for i, p := range panels {
 		y := top + 18 + float64(i)*(panelHeight+panelGap)
-		c.panel(r, p, y, i == len(panels)-1)
+		c.panel(r, p, y, i == 0, i == len(panels)-1)
 	}
 	c.f("</svg>\n")
 	return c.err
@@ -82,15 +82,20 @@ func style(policy int) string {
 	if policy == 0 {
 		wide = 2.6 // the one that is asked about
 	}
-	s := fmt.Sprintf("stroke=\"%s\" stroke-width=\"%.1f\"", colours[policy%len(colours)], wide)
-	if d := dashes[policy/len(colours)%len(dashes)]; d != "" {
+	colour, round := colours[policy%len(colours)], policy/len(colours)
+	if round > 0 { // the first one's colour stays its own
+		others := len(colours) - 1
+		colour, round = colours[1+(policy-len(colours))%others], 1+(policy-len(colours))/others
+	}
+	s := fmt.Sprintf("stroke=\"%s\" stroke-width=\"%.1f\"", colour, wide)
+	if d := dashes[round%len(dashes)]; d != "" {
 		s += fmt.Sprintf(" stroke-dasharray=\"%s\"", d)
 	}
 	return s
 }
 
 // panel draws one chart whose plot area begins at y.
-func (c *canvas) panel(r *lab.Report, p panel, y float64, last bool) {
+func (c *canvas) panel(r *lab.Report, p panel, y float64, first, last bool) {
 	bottom := y + panelHeight
 	low, high := bounds(r, p)
 	ys, ticks := linear(max(high, p.dashed, 1), bottom, y)
@@ -98,14 +103,12 @@ func (c *canvas) panel(r *lab.Report, p panel, y float64, last bool) {
 		ys, ticks = logarithmic(low, high, bottom, y)
 	}
 	end := ending(r)
-	xs, seconds := linear(end, left, width-right)
-	xs.high = end
-	xs.to = width - right
+	xs := scale{low: 0, high: end, from: left, to: width - right}
 	for _, span := range r.Trouble {
 		from, to := xs.at(span.From), xs.at(span.To)
 		c.rect(from, y, to-from, panelHeight, "#f3ece4")
-		if last {
-			c.text((from+to)/2, bottom-8, "middle", "t", "trouble")
+		if first {
+			c.text((from+to)/2, y+14, "middle", "t", "trouble")
 		}
 	}
 	c.text(left, y-8, "start", "p", p.title)
@@ -114,10 +117,8 @@ func (c *canvas) panel(r *lab.Report, p panel, y float64, last bool) {
 		c.line(left, at, width-right, at, `stroke="#dddddd" stroke-width="1"`)
 		c.text(left-8, at+4, "end", "t", number(t))
 	}
-	for _, t := range seconds {
-		if t > end {
-			continue
-		}
+	step := roundUp(end / 12)
+	for t := 0.0; t <= end; t += step {
 		c.line(xs.at(t), bottom, xs.at(t), bottom+4, `stroke="#888888" stroke-width="1"`)
 		c.text(xs.at(t), bottom+16, "middle", "t", number(t))
 	}
@@ -129,10 +130,15 @@ func (c *canvas) panel(r *lab.Report, p panel, y float64, last bool) {
 	}
 	if p.dashed > 0 {
 		c.line(left, ys.at(p.dashed), width-right, ys.at(p.dashed), `stroke="#888888" stroke-width="1" stroke-dasharray="4 4"`)
-		c.text(width-right, ys.at(p.dashed)-5, "end", "t", "fair share")
 	}
 	for i := len(r.Policies) - 1; i >= 0; i-- { // the first one on top
 		c.path(pieces(r.Policies[i].Series, p, xs, ys), style(i))
+	}
+	if p.dashed > 0 {
+		c.text(width-right-4, ys.at(p.dashed)-6, "end", "o", "fair share")
+	}
+	if high == 0 {
+		c.text((left+width-right)/2, y+panelHeight/2, "middle", "o", "none")
 	}
 }
 

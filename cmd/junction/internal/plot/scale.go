@@ -36,8 +36,8 @@ func linear(high, from, to float64) (scale, []float64) {
 	return scale{low: 0, high: top, from: from, to: to}, ticks
 }
 
-// logarithmic is a scale that holds low and high, with ticks at 1, 2 and 5 of each
-// decade, or at 1 alone where that would be too many. low is above 0.
+// logarithmic is a scale that holds low and high, with ticks at its bottom and at 1, 2
+// and 5 of each decade, or at 1 alone where that would be too many. low is above 0.
 func logarithmic(low, high, from, to float64) (scale, []float64) {
 	bottom, top := roundDown(low), roundUp(high)
 	if bottom >= top {
@@ -47,10 +47,10 @@ func logarithmic(low, high, from, to float64) (scale, []float64) {
 	if math.Log10(top/bottom) > 2.5 {
 		leads = leads[:1]
 	}
-	var ticks []float64
+	ticks := []float64{bottom}
 	for e := math.Floor(math.Log10(bottom)); math.Pow(10, e) <= top*(1+1e-9); e++ {
 		for _, lead := range leads {
-			if t := lead * math.Pow(10, e); t >= bottom*(1-1e-9) && t <= top*(1+1e-9) {
+			if t := lead * math.Pow(10, e); t > bottom*(1+1e-9) && t <= top*(1+1e-9) {
 				ticks = append(ticks, t)
 			}
 		}

@@ -110,9 +110,17 @@ func heading(m lab.Metric) string {
 // mean is a figure without its interval.
 func mean(f lab.Figure) string {
 	if f.Never > 0 {
-		return fmt.Sprintf("%.3g (never: %d)", f.Mean, f.Never)
+		return fmt.Sprintf("%s (never: %d)", digits(f.Mean), f.Never)
 	}
-	return fmt.Sprintf("%.4g", f.Mean)
+	return digits(f.Mean)
+}
+
+// digits is a number with what counts of it.
+func digits(x float64) string {
+	if x >= 1000 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
 }
 
 // figure is a figure with half of its interval.
@@ -120,6 +128,9 @@ func figure(f lab.Figure) string {
 	half := (f.High - f.Low) / 2
 	if half < 0.0005*f.Mean || half == 0 {
 		return mean(f)
+	}
+	if half >= 10 {
+		return fmt.Sprintf("%s ±%.0f", mean(f), half)
 	}
 	return fmt.Sprintf("%s ±%.1g", mean(f), half)
 }
