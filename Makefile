@@ -95,7 +95,13 @@ test: $(if $(SHORT),,redis consul nginx prometheus) ## every test, under the rac
 .PHONY: check
 check: lint tidy cross ## what a change must pass: lint, tidy, cross-builds, tests with -race, fuzzing
 	JUNCTION_LONG=1 $(MAKE) test RACE=-race
+	$(MAKE) deployment
 	$(MAKE) fuzz
+
+# Another module's tests are kept in Go's cache when only files outside of it changed.
+.PHONY: deployment
+deployment: ## compose file, image and Kubernetes manifests, by the readers of those who run them
+	cd deploy/schema && GOWORK=off $(GO) test -count=1 ./...
 
 .PHONY: soak
 soak: redis consul ## workers killed and restarted under load, for up to half an hour
