@@ -20,12 +20,14 @@ import (
 //   - Probes run beside calls, 32 at once at most, one to a server, none to one that is
 //     at its declared concurrency or asked to be left alone.
 //
-// Only servers that a hop, or [Router.Servers], has asked before are probed.
+// Only servers that a hop, or [Router.Servers], has asked before are probed, unless All
+// says otherwise: none is started for the sake of its health.
 type ProbeOptions struct {
 	Every   time.Duration // between two probes, by a fifth more or less; 0: none are made
 	Timeout time.Duration // 5 s
 	Strikes int           // 3
 	After   time.Duration // none before the router is that old
+	All     bool          // servers that nobody has asked yet are asked
 }
 
 // Pinger is a [Caller] that can ask a server whether it lives, at the cost of as little as

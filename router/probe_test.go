@@ -485,6 +485,8 @@ func TestNobodyIsProbedUnaskedOrBeforeItsTime(t *testing.T) {
 		early := router.New(p, p, &router.Options{Probe: router.ProbeOptions{Every: 15 * time.Second, After: 15 * time.Second}})
 		unasked := router.New(p, p, &router.Options{Probe: router.ProbeOptions{Every: 15 * time.Second}})
 		without := router.New(p, p, nil)
+		asking := router.New(p, p, &router.Options{Probe: router.ProbeOptions{Every: 15 * time.Second, After: 2 * time.Minute, All: true}})
+		defer asking.Close()
 		defer early.Close()
 		defer unasked.Close()
 		defer without.Close()
@@ -499,6 +501,12 @@ func TestNobodyIsProbedUnaskedOrBeforeItsTime(t *testing.T) {
 		if len(p.calls) > 0 {
 			t.Errorf("%d probes", len(p.calls))
 		}
+		pass(time.Minute)
+		if len(p.calls) == 0 || !healthOf(t, asking, "a").Probe.Well() {
+			t.Errorf("%d probes of one who asks all servers, %+v", len(p.calls), healthOf(t, asking, "a"))
+		}
+		asking.Close()
+		p.calls = nil
 		without.Probe(t.Context())
 		if h := healthOf(t, without, "a"); len(p.calls) != 1 || !h.Probe.Well() {
 			t.Errorf("asked for one: %d probes, %+v", len(p.calls), h)

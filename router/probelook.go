@@ -150,7 +150,7 @@ func (p *prober) hold(pr *probe, f finding, timeout time.Duration) time.Duration
 	return 2*p.o.Every + p.timeout(pr, f.ended)
 }
 
-// Probe probes every server that has been asked before, once and now, and returns when
+// Probe probes every server that there is a connection to, once and now, and returns when
 // that is done or ctx ends. The findings are in [Router.Health].
 func (r *Router) Probe(ctx context.Context) {
 	p := r.probes
@@ -160,8 +160,10 @@ func (r *Router) Probe(ctx context.Context) {
 	by := map[string][]probeKey{}
 	p.mu.Lock()
 	p.survey(time.Now())
-	for key := range p.probes {
-		by[key.server] = append(by[key.server], key)
+	for key, pr := range p.probes {
+		if pr.by != ByHandshake {
+			by[key.server] = append(by[key.server], key)
+		}
 	}
 	p.mu.Unlock()
 	room := make(chan struct{}, mostProbes)

@@ -92,7 +92,7 @@ func (p *prober) survey(now time.Time) {
 	p.snapshot, p.edition = snapshot, edition
 	_, pings := p.r.caller.(Pinger)
 	next := make(map[probeKey]*probe, len(p.probes))
-	for _, k := range p.r.roster.met(snapshot.Servers) {
+	for _, k := range p.r.roster.met(snapshot.Servers, p.o.All) {
 		if k == nil {
 			continue
 		}

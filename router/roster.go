@@ -265,16 +265,21 @@ func (r *roster) doubtErrors() {
 	}
 }
 
-// met returns what is known of the servers, in their order, without asking any: nil for
-// one that nobody has asked yet.
-func (r *roster) met(servers []*Server) []*known {
+// met returns what is known of the servers, in their order, without waiting: nil for one
+// that nobody has an answer of yet. Where greet says so, those that nobody has asked are.
+func (r *roster) met(servers []*Server, greet bool) []*known {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make([]*known, len(servers))
 	for i, s := range servers {
-		if r.by[s.ID] != nil {
-			all[i] = r.contact(s).last
+		if r.by[s.ID] == nil && !greet {
+			continue
 		}
+		c := r.contact(s)
+		if greet && c.last == nil && c.began.IsZero() {
+			r.ask(c, time.Now())
+		}
+		all[i] = c.last
 	}
 	return all
 }

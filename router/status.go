@@ -50,7 +50,7 @@ func (r *Router) Servers(ctx context.Context) []ServerStatus {
 // and offers. It asks nobody and waits for nothing.
 func (r *Router) Health() []ServerHealth {
 	servers := r.discovery.Snapshot().Servers
-	all := r.roster.met(servers)
+	all := r.roster.met(servers, false)
 	for i, s := range servers {
 		if all[i] == nil {
 			all[i] = &known{server: s, offers: s.Offers}

@@ -58,7 +58,7 @@ func (c *resumeCmd) Run(ctx context.Context, con console) error {
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
 	consul := orWord(c.Consul, thread.Meta["consul"])
-	app, err := wire.OpenWith(ctx, store, wire.Settings{Config: config, Consul: consul, Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Detach: c.Detach, Observer: progress, Log: logger(con), Version: buildVersion})
+	app, err := wire.OpenWith(ctx, store, wire.Settings{Config: config, Consul: consul, Workflow: thread.Meta["file"], Dir: thread.Meta["dir"], Detach: c.Detach, Observer: progress, Probe: probesOfRun(), Log: logger(con), Version: buildVersion})
 	if err != nil {
 		return wireError(err)
 	}

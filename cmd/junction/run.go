@@ -56,7 +56,7 @@ func (c *runCmd) Run(ctx context.Context, con console) error {
 	}
 	progress := view.NewProgress(con.err, con.width)
 	defer progress.Close()
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Workflow: c.File, Detach: c.Detach, Shared: c.Detach, NeedConfig: len(wf.Uses()) > 0 && !c.Detach, Observer: progress, Log: logger(con), Version: buildVersion})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Workflow: c.File, Detach: c.Detach, Shared: c.Detach, NeedConfig: len(wf.Uses()) > 0 && !c.Detach, Observer: progress, Probe: probesOfRun(), Log: logger(con), Version: buildVersion})
 	if err != nil {
 		return wireError(err)
 	}

@@ -59,7 +59,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		debug.SetGCPercent(collectAt)
 	}
 	counts := metrics.New(buildVersion)
-	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Worker: c.Name, Log: log, Metrics: counts, Version: buildVersion})
+	app, err := wire.Open(ctx, wire.Settings{Store: c.Store, Config: c.Config, Consul: c.Consul, Shared: true, NeedConfig: true, Worker: c.Name, Probe: probesOfWorker(), Log: log, Metrics: counts, Version: buildVersion})
 	if none := new(static.NotFoundError); errors.As(err, &none) {
 		return usage(fmt.Errorf("this worker would fail every thread that calls a server: %w, or give --consul URL", err))
 	}

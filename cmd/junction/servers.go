@@ -24,7 +24,8 @@ type serversCmd struct {
 
 func (*serversCmd) Help() string {
 	return `Connects to every server of the servers file and of Consul and shows its version, era, tools
-and offers, or why it cannot be reached. Of services in Consul, instances whose check is critical
+and offers, or why it cannot be reached. Each offer is probed once: its tool is called with the
+probe that the servers file declares for it, else the server is pinged. Of services in Consul, instances whose check is critical
 are not listed. Where Consul cannot be read the exit code is 1: servers may be missing then.
 
 A server with approval: pinned in the servers file has its tools held back until they are
@@ -67,6 +68,8 @@ func (c *serversCmd) Run(ctx context.Context, con console) error {
 	statuses := app.Router.Servers(wait)
 	doubt := app.Doubt()
 	list := view.NewServers(statuses, doubt != nil)
+	app.Router.Probe(wait)
+	view.AddHealth(list, app.Router.Health())
 	if c.Schemas {
 		view.AddSchemas(list, statuses)
 	}

@@ -39,6 +39,7 @@ type Offer struct {
 	Attributes map[string][]string `json:"attributes,omitempty"`
 	Effect     state.Effect        `json:"effect"`
 	Error      string              `json:"error,omitempty"` // why it cannot be used at a server that answers
+	Health     *Health             `json:"health,omitempty"`
 }
 
 // NewServers turns the router's view into what is printed. stale: Consul cannot
@@ -111,7 +112,7 @@ func Servers(w io.Writer, list []Server, none string, s Style) error {
 			p.f("    %s %s is held back: %s\n", s.paint(warn, "!"), tool, sv.Held[tool])
 		}
 		for _, o := range sv.Offers {
-			p.f("    offers %s by %s (%s)%s\n", Clean(o.Capability), Clean(o.Tool), o.Effect, attributes(o.Attributes))
+			p.f("    offers %s by %s (%s)%s%s\n", Clean(o.Capability), Clean(o.Tool), o.Effect, attributes(o.Attributes), o.Health.column(s))
 			if o.Error != "" {
 				p.f("      %s %s\n", s.paint(bad, "✗"), o.Error)
 			}

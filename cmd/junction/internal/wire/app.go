@@ -33,18 +33,19 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Settings say what to join.
 type Settings struct {
-	Store      string           // address; "": the servers file's, else DefaultStore
-	Config     string           // servers file; "": looked for, see static.Find
-	Workflow   string           // the workflow file it is looked for beside
-	Dir        string           // what PWD stands for in the servers file; "": the working directory
-	Consul     string           // address of Consul, for servers found there; "": what the servers file says
-	Shared     bool             // only a store that workers can share will do: ErrNoQueue, and nothing is made
-	Detach     bool             // the thread is left to workers: no server is looked for
-	NeedConfig bool             // without a servers file: *static.NotFoundError instead of no servers
-	Worker     string           // names this process in the history of servers; "": host and process id
-	Observer   router.Observer  // watches hops, and may be slow; nil: nobody does
-	Metrics    *metrics.Metrics // nil: nothing is counted
-	Version    string           // the program's, for traces
+	Store      string              // address; "": the servers file's, else DefaultStore
+	Config     string              // servers file; "": looked for, see static.Find
+	Workflow   string              // the workflow file it is looked for beside
+	Dir        string              // what PWD stands for in the servers file; "": the working directory
+	Consul     string              // address of Consul, for servers found there; "": what the servers file says
+	Shared     bool                // only a store that workers can share will do: ErrNoQueue, and nothing is made
+	Detach     bool                // the thread is left to workers: no server is looked for
+	NeedConfig bool                // without a servers file: *static.NotFoundError instead of no servers
+	Worker     string              // names this process in the history of servers; "": host and process id
+	Observer   router.Observer     // watches hops, and may be slow; nil: nobody does
+	Probe      router.ProbeOptions // of servers, in the background
+	Metrics    *metrics.Metrics    // nil: nothing is counted
+	Version    string              // the program's, for traces
 	Log        *slog.Logger
 }
 
@@ -170,7 +171,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
 	}
-	speaks, routes := &mcp.Options{Logger: s.Log, Elicitation: true}, &router.Options{}
+	speaks, routes := &mcp.Options{Logger: s.Log, Elicitation: true}, &router.Options{Probe: s.Probe}
 	app.observe(s, speaks, routes)
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
