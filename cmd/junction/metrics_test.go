@@ -155,6 +155,8 @@ func TestAWorkerServesWhatItCounts(t *testing.T) {
 		{1, "mcp_handshake_total", []string{"status", "success"}},
 		{0, "mcp_handshake_total", []string{"status", "failure"}},
 		{1, "mcp_handshake_duration_seconds", nil},
+		{0, "mcp_server_calls_in_flight", []string{"server_name", "shop"}},
+		{0, "mcp_server_ejected", []string{"server_name", "shop"}},
 		{1, "mcp_server_connections", []string{"state", "ready"}},
 		{threads * hops, "langgraph_node_execution_duration_seconds", []string{"node", "server_router"}},
 		{threads, "langgraph_node_execution_duration_seconds", []string{"node", "publish"}},
@@ -176,6 +178,9 @@ func TestAWorkerServesWhatItCounts(t *testing.T) {
 		if is, there := reading(families, c.name, c.labels...); !there || is != c.want {
 			t.Errorf("%s%q is %v (there: %t), want %v", c.name, c.labels, is, there, c.want)
 		}
+	}
+	if score, there := reading(families, "mcp_server_health_score", "server_name", "shop"); !there || score <= 0 || score > 1 {
+		t.Errorf("the shop's score is %v (there: %t)", score, there)
 	}
 	for _, name := range []string{"go_goroutines", "process_cpu_seconds_total", "junction_build_info"} {
 		if families[name] == nil {

@@ -77,7 +77,7 @@ func (c *serveCmd) Run(ctx context.Context, con console) error {
 		return usage(err)
 	}
 	defer closeEndpoint(endpoint, log)
-	counts.Ask(metrics.Sources{Queue: queue})
+	counts.Ask(metrics.Sources{Queue: queue, Health: metrics.Fares(app.Router)})
 	w := worker.New(queue, app.Store, goOn(ctx, wire.NewGraphs(app), counts, app.Spans),
 		&worker.Options{Owner: c.Name, Threads: c.Threads, Turn: c.Lease, Grace: c.Grace, Log: log, OnEvent: tell(log, counts), Elsewhere: lacksServer})
 	serving, stop := untilDrain(ctx)

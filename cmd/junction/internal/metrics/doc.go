@@ -16,7 +16,7 @@
 //	mcp_server_calls_total{server_name,status}              ended attempts: success, timeout, error, rejected, cancelled, waiting
 //	mcp_server_call_duration_seconds{server_name}        h  of ended attempts
 //	mcp_server_tool_errors_total{server_name}               results that were the tool's own error
-//	mcp_server_calls_in_flight{server_name}              g
+//	mcp_server_calls_in_flight{server_name}              g  of this worker
 //	mcp_server_picks_total{server_name}                     routing decisions that it won
 //	mcp_server_ejected{server_name}                      g  1 while it is left alone after failures
 //	mcp_server_probes_total{server_name,result}             success, failure
@@ -35,7 +35,8 @@
 //	junction_duplicates_suppressed_total{kind}              late_answer, duplicate_answer, wrong_id (dropped answers), replayed (recorded results)
 //
 //	junction_store_operation_duration_seconds{operation} h  acquire, commit, put_records, put_writes, claim, …
-//	junction_store_errors_total{operation,kind}             lease_lost, conflict, busy, unavailable, regressed, other
+//	junction_store_errors_total{operation,kind}             lease_lost, regressed, vanished, conflict, busy, not_found, exists,
+//	                                                        answered, unavailable, cancelled, deadline, other
 //	junction_fenced_writes_total                            writes that the store refused a worker without the lease
 //	junction_queue_depth{state}                          g  due, later (in a turn, or due later); asked at a scrape, for 5 s the same
 //	junction_threads_running                             g
@@ -54,7 +55,7 @@
 // # Values of labels
 //
 // They are bounded: server_name and node are the first 500 and 200 that come, then
-// "other"; codes, outcomes and operations are from fixed lists. Text from outside
+// "other", where a server that nothing is heard of for an hour makes room; codes, outcomes and operations are from fixed lists. Text from outside
 // loses what is not printable and what is over 100 bytes. No argument, result,
 // message, address, thread or session ever becomes one.
 package metrics

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"junction/router"
 	"junction/state"
 )
 
@@ -14,8 +15,20 @@ import (
 type Health struct {
 	Server   string
 	Score    float64 // [0, 1]
-	InFlight int
+	InFlight int     // this worker's calls at the server, whatever for
 	Ejected  bool
+}
+
+// Fares is what a router knows of its servers. It asks none of them.
+func Fares(r *router.Router) func() []Health {
+	return func() []Health {
+		known := r.Health()
+		all := make([]Health, len(known))
+		for i, h := range known {
+			all[i] = Health{Server: h.Server, Score: h.Score, InFlight: h.Own, Ejected: h.Ejected}
+		}
+		return all
+	}
 }
 
 // Sources are asked at a scrape for what is not counted as it happens; nil ones are
@@ -65,6 +78,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	if s == nil {
 		return
 	}
+	defer g.m.forget(time.Now())
 	tell := func(d *prometheus.Desc, v float64, label string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, label)
 	}
@@ -89,18 +103,33 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 }
 
 // byServer folds what is known of capabilities into one for each server, by label:
-// the lowest score, the calls together. Servers beyond the bound are one.
+// the lowest score. Servers beyond the bound are one.
 func (m *Metrics) byServer(all []Health) map[string]Health {
 	by := make(map[string]Health, len(all))
 	for _, h := range all {
 		name := m.servers.of(h.Server).name
 		if sofar, more := by[name]; more {
-			h.Score, h.InFlight = min(h.Score, sofar.Score), h.InFlight+sofar.InFlight
+			h.Score, h.InFlight = min(h.Score, sofar.Score), max(h.InFlight, sofar.InFlight)
 			h.Ejected = h.Ejected || sofar.Ejected
 		}
 		by[name] = h
 	}
 	return by
+}
+
+// forget drops the series of servers that left long ago: those that are known are
+// looked up at each scrape.
+func (m *Metrics) forget(now time.Time) {
+	m.servers.sweep(now, func(name string) {
+		gone := prometheus.Labels{"server_name": name}
+		for _, of := range []interface {
+			DeletePartialMatch(labels prometheus.Labels) int
+		}{
+			m.calls, m.callDuration, m.errors, m.toolErrors, m.picks, m.probes, m.drift, m.heldBack, m.strays, m.resubscribed,
+		} {
+			of.DeletePartialMatch(gone)
+		}
+	})
 }
 
 // depth asks the queue, no more often than it is worth; meanwhile, and while it

@@ -145,7 +145,7 @@ func TestWhatServersDoIsCounted(t *testing.T) {
 	m.OnHeldBack("a", "tool")
 	m.OnProbe("a", false)
 	m.Ask(metrics.Sources{Health: func() []metrics.Health {
-		return []metrics.Health{{Server: "a", Score: 0.9, InFlight: 2}, {Server: "a", Score: 0.4, InFlight: 1}, {Server: "b", Score: 0.9, Ejected: true}}
+		return []metrics.Health{{Server: "a", Score: 0.9, InFlight: 2}, {Server: "a", Score: 0.4, InFlight: 3}, {Server: "b", Score: 0.9, Ejected: true}}
 	}})
 	expect(t, m, map[string]float64{
 		"mcp_handshake_total success": 1, "mcp_handshake_total failure": 1, "mcp_handshake_duration_seconds": 2,
