@@ -30,8 +30,7 @@ import (
 // 6 MB/s of Redis for all of them in the example above and 26 MB/s at the utmost.
 type Fleet struct {
 	Store  state.ShareStore
-	Worker string       // this one's name, which no other has; "": made up
-	Log    *slog.Logger // told when the store fails and when it is back; nil: nobody is
+	Worker string // this one's name, which no other has; "": made up
 }
 
 const (
@@ -46,6 +45,7 @@ const (
 // fleet is the loop that keeps a router's health in step with the others'.
 type fleet struct {
 	f       Fleet
+	log     *slog.Logger
 	health  *health.Tracker
 	changed func() // who waits for a place is to look again
 	rand    *rand.Rand
@@ -58,16 +58,13 @@ type fleet struct {
 }
 
 // joinFleet starts the loop; nil without a fleet.
-func joinFleet(f *Fleet, t *health.Tracker, changed func(), seed uint64) *fleet {
+func joinFleet(f *Fleet, t *health.Tracker, changed func(), log *slog.Logger, seed uint64) *fleet {
 	if f == nil || f.Store == nil {
 		return nil
 	}
-	l := &fleet{f: *f, health: t, changed: changed, rand: rand.New(rand.NewPCG(seed, hashOf("fleet"))), done: make(chan struct{})}
+	l := &fleet{f: *f, log: log, health: t, changed: changed, rand: rand.New(rand.NewPCG(seed, hashOf("fleet"))), done: make(chan struct{})}
 	if l.f.Worker == "" {
 		l.f.Worker = fmt.Sprintf("worker-%016x%016x", randomSeed(), randomSeed())
-	}
-	if l.f.Log == nil {
-		l.f.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -133,12 +130,12 @@ func (l *fleet) exchange(ctx context.Context) {
 	defer l.changed() // also when nothing was heard: what had been fades
 	if err != nil {
 		if l.failed++; l.failed == 1 {
-			l.f.Log.Warn("the load of other workers is not known: servers are chosen by this worker's own", "error", err)
+			l.log.Warn("the load of other workers is not known: servers are chosen by this worker's own", "error", err)
 		}
 		return
 	}
 	if l.failed > 0 {
-		l.f.Log.Info("the load of other workers is known again")
+		l.log.Info("the load of other workers is known again")
 	}
 	l.failed, l.told, l.others = 0, true, 0
 	now := time.Now()
@@ -162,6 +159,6 @@ func (l *fleet) leave(ctx context.Context) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), fleetLeave)
 	defer cancel()
 	if _, err := l.f.Store.Exchange(within, l.f.Worker, nil, time.Millisecond); err != nil {
-		l.f.Log.Debug("the shares of this worker stay until they fade", "error", err)
+		l.log.Debug("the shares of this worker stay until they fade", "error", err)
 	}
 }

@@ -60,7 +60,7 @@ func crew(t *testing.T, f *fleet, n int, o router.Options, run func(t *testing.T
 			o.Seed = uint64(i + 1)
 			o.Fleet = &router.Fleet{Store: s, Worker: fmt.Sprintf("w%d", i)}
 			if i == 0 {
-				o.Fleet.Log = slog.New(slog.NewTextHandler(log, nil))
+				o.Log = slog.New(slog.NewTextHandler(log, nil))
 			}
 			rs[i] = router.New(f, f, &o)
 		}

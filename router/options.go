@@ -1,6 +1,7 @@
 package router
 
 import (
+	"log/slog"
 	"time"
 
 	"junction/health"
@@ -30,6 +31,8 @@ type Options struct {
 	Grace    time.Duration
 	Hedge    Hedge              // of safe hops that take long; zero: none
 	Fleet    *Fleet             // other workers whose load counts; nil: this one knows its own
+	Rates    Rates              // error rates that others saw; nil: this worker's own
+	Log      *slog.Logger       // told when what others see is not to be had, and is again; nil: nobody is
 	Probe    ProbeOptions       // of servers, in the background; without Every there is none
 	Observer Observer           // nil: nobody watches
 	Trust    func(*Server) bool // whether a server's own effect hints count; nil: Server.Trusted
@@ -58,6 +61,9 @@ func (o *Options) withDefaults() Options {
 	}
 	d.Handshake = orDefault(d.Handshake, 30*time.Second)
 	d.Grace = orDefault(d.Grace, time.Second)
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
 	if d.Observer == nil {
 		d.Observer = nobody{}
 	}

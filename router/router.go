@@ -26,7 +26,8 @@ type Router struct {
 	health  *health.Tracker
 	roster  *roster
 	budget  *budget
-	fleet   *fleet // nil: no others are known
+	fleet   *fleet     // nil: no others are known
+	rates   *ratesLoop // nil: those that were seen here count
 	probes  *prober
 	schemas schemas
 	pools   pools
@@ -54,7 +55,8 @@ func New(d Discovery, c Caller, o *Options) *Router {
 	// Without a host name, ledgers of stdio servers are told apart by the name
 	// of the server alone, which is still right on one machine.
 	r.host, _ = os.Hostname()
-	r.fleet = joinFleet(options.Fleet, r.health, r.freed.send, r.seed)
+	r.fleet = joinFleet(options.Fleet, r.health, r.freed.send, options.Log, r.seed)
+	r.rates = askRates(options.Rates, r.health, options.Log, r.seed)
 	r.probes = newProber(r)
 	return r
 }
@@ -64,6 +66,7 @@ func New(d Discovery, c Caller, o *Options) *Router {
 func (r *Router) Close() {
 	r.probes.close()
 	r.fleet.close()
+	r.rates.close()
 	r.roster.close()
 }
 
