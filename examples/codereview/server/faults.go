@@ -38,7 +38,11 @@ var errTold = errors.New("this server was told to fail")
 //
 // done is what to do between the call's end and its answer.
 func (f *faults) strike(ctx context.Context, tool string) (done func(), err error) {
-	n, fails, err := f.begin(tool)
+	is, err := f.o.now()
+	if err != nil {
+		return nil, err
+	}
+	n, fails, err := f.begin(tool, is.fail)
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +51,13 @@ func (f *faults) strike(ctx context.Context, tool string) (done func(), err erro
 			f.die()
 		}
 	}
-	if err := wait(ctx, f.o.Slow); err != nil {
+	if err := wait(ctx, is.slow); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.o.DieAfter >= 0 && n > f.o.DieAfter:
 		f.die()
-	case f.o.Hang:
+	case is.hang:
 		<-ctx.Done()
 		return nil, ctx.Err()
 	case fails:
@@ -79,11 +83,11 @@ func (f *faults) probed(probe func(context.Context) error) func(context.Context)
 }
 
 // begin numbers a call, draws its luck and notes it down.
-func (f *faults) begin(tool string) (n int, fails bool, err error) {
+func (f *faults) begin(tool string, rate float64) (n int, fails bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n++
-	fails = f.n <= f.o.Fail.Count || f.rand.Float64() < f.o.Fail.Rate
+	fails = f.n <= f.o.Fail.Count || f.rand.Float64() < rate
 	if f.o.Calls == "" {
 		return f.n, fails, nil
 	}

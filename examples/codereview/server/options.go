@@ -47,6 +47,7 @@ type Options struct {
 	DieAfter   int           `help:"End the process in the middle of call N+1." placeholder:"N" default:"-1" group:"For trying failover"`
 	LoseAfter  int           `help:"End the process once call N+1 is done and before it is answered." placeholder:"N" default:"-1" group:"For trying failover"`
 	FailHealth bool          `help:"Say at /mcp/health that the capability does not work." group:"For trying failover"`
+	Trouble    string        `help:"Read slow=DURATION, fail=RATE and hang from this file at each call, in place of those flags." placeholder:"FILE" group:"For trying failover"`
 	Seed       uint64        `help:"Seed of --fail RATE." default:"1" group:"For trying failover"`
 }
 
