@@ -19,7 +19,12 @@ const (
 	// averageCap weighs one sample after a long silence: it alone is no verdict.
 	averageCap = 0.5
 	// averageMemory is the time constant with which an average decays.
-	averageMemory = 10 * time.Second
+	averageMemory = 8 * time.Second
+
+	// The same of latency (see [Average.Learn]).
+	learnGain   = 0.25
+	learnCap    = 0.95
+	learnMemory = time.Second
 )
 
 // Add takes a sample. start is where the average stands before its first
@@ -36,6 +41,19 @@ func (a *Average) Add(now time.Time, x, start float64) {
 	}
 	gain := 1 - decay(now.Sub(a.last))
 	gain = min(max(gain, averageGain), averageCap)
+	a.value += gain * (x - a.value)
+	a.last = now
+}
+
+// Learn takes a sample of latency. It counts for more than others do: where a server
+// gets few calls, as a slow one does, each of them has to tell, both that it is slow
+// and that it no longer is.
+func (a *Average) Learn(now time.Time, x float64) {
+	gain := 1.0
+	if !a.last.IsZero() {
+		gain = 1 - math.Exp(-float64(now.Sub(a.last))/float64(learnMemory))
+		gain = min(max(gain, learnGain), learnCap)
+	}
 	a.value += gain * (x - a.value)
 	a.last = now
 }

@@ -1,9 +1,6 @@
 package health
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Outlasted counts a call that was given up after d, since another server had
 // answered: no failure, but a latency of d at least. It counts where that is above
@@ -14,6 +11,6 @@ func (s *Series) Outlasted(now time.Time, d time.Duration) {
 	if s.latency.Known() && float64(d) <= s.latency.value {
 		return
 	}
-	s.latency.Add(now, float64(max(d, 1)), math.NaN())
+	s.latency.Learn(now, float64(max(d, 1)))
 	s.publish(now, false)
 }

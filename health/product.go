@@ -2,11 +2,21 @@ package health
 
 // Product is the default score:
 //
-//	success² × (median latency of the pool ÷ own) ÷ (1 + in flight ÷ concurrency)
+//	success² × latency ÷ (1 + in flight ÷ concurrency)
 //
-// where concurrency is the declared one, else 8. A server without a latency
-// sample counts as the median. The latency ratio is clamped to [1/50, 4]: a
-// server four times as quick as its peers needs no more traffic to prove it.
+// where concurrency is the declared one, else 16: a smaller one makes workers that
+// know of their calls late run to whoever was idle.
+//
+// The latency term is the pool's median latency by the server's own, 1 for a server
+// without a sample. Where that is less than a half it counts to the third power:
+// a server that is several times slower than its peers is one to keep an eye on, with
+// a few calls, not to send its share of the work to. The term is clamped to
+// [1/500, 4]: a server four times as quick needs no more traffic to prove it.
+//
+// While calls are under way and none ends, the own latency grows with every moment
+// and every call (as far as there are places), by six
+// tenths of the time that they have spent so together. So a server that hangs is left
+// within a few of its usual latencies, before its first slow answer is in.
 //
 // A stream of the tool's own errors must not attract traffic by being fast: such
 // answers feed no latency, and a share of them that exceeds the pool's median by
@@ -14,9 +24,11 @@ package health
 type Product struct{}
 
 const (
-	defaultConcurrency = 8
-	slowestRatio       = 50   // of the median latency
+	defaultConcurrency = 16
+	slowRatio          = 2    // of the median latency; beyond it counts cubed
+	slowestRatio       = 500  // what that may come to
 	quickestRatio      = 0.25 // of the median latency
+	silenceGain        = 0.6  // of the time calls have waited for one of them to end
 	toolErrorTolerance = 0.1
 	toolErrorFloor     = 0.05
 )
@@ -79,25 +91,32 @@ func productMedians(pool []Member, scratch []float64) (latency, toolErrors float
 	return latency, median(scratch[:len(pool)])
 }
 
-// productFactors returns success² × answers, the own latency in nanoseconds,
-// clamped around the median, the places a server has and those taken.
+// productFactors returns success² × answers, what the own latency counts as, in
+// nanoseconds, the places a server has and those taken.
 func productFactors(m *Member, medianLatency, medianToolErrors float64) (quality, own, places, taken float64) {
 	quality, own, places = m.Success*m.Success, medianLatency, defaultConcurrency
+	if m.MaxConcurrent > 0 {
+		places = float64(m.MaxConcurrent)
+	}
 	if m.Latency > 0 {
 		// An old sample counts less: without news a server is thought of as the
 		// median again, so it is tried again.
 		own += (float64(m.Latency) - medianLatency) * m.Memory
-		if slowest := medianLatency * slowestRatio; own > slowest {
-			own = slowest
-		} else if quickest := medianLatency * quickestRatio; own < quickest {
-			own = quickest
+	}
+	if m.Silence > 0 && medianLatency > 1 { // 1: nobody has a sample
+		own += silenceGain * float64(m.Silence) * min(float64(m.Open), places)
+	}
+	slow := slowRatio * medianLatency
+	if own > slow {
+		if r := own / slow; r < slowestRatio { // so that its cube is finite
+			own *= r * r
 		}
+		own = min(own, slowestRatio*medianLatency)
+	} else if quickest := medianLatency * quickestRatio; own < quickest {
+		own = quickest
 	}
 	if excess := m.ToolErrors - medianToolErrors; excess > toolErrorTolerance {
 		quality *= max((1-excess)*(1-excess), toolErrorFloor)
-	}
-	if m.MaxConcurrent > 0 {
-		places = float64(m.MaxConcurrent)
 	}
 	return quality, own, places, float64(max(m.InFlight, 0))
 }

@@ -10,6 +10,8 @@ type Reading struct {
 	Success    float64       // decaying share of calls that did not fail, [0, 1]; 1 without samples
 	Latency    time.Duration // decaying average of successful results; 0: no sample
 	Memory     float64       // how much of Latency still counts, [0, 1]
+	Open       int           // calls under way of this worker to this capability
+	Silence    time.Duration // for how long none of those has ended
 	ToolErrors float64       // decaying share of answers that were the tool's own error, [0, 1]
 
 	Calls     int           // of the last five minutes

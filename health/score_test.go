@@ -61,12 +61,22 @@ func TestProductScore(t *testing.T) {
 		{"no sample counts as the median", healthy(), 1},
 		{"half its calls fail", with(func(m *Member) { m.Success = 0.5; m.Latency = 100 * ms }), 0.25},
 		{"all its calls fail", with(func(m *Member) { m.Success = 0 }), 0},
-		{"ten times as slow", with(func(m *Member) { m.Latency = 1000 * ms }), 0.1},
+		{"twice as slow", with(func(m *Member) { m.Latency = 200 * ms }), 0.5},
+		{"four times as slow: cubed beyond twice", with(func(m *Member) { m.Latency = 400 * ms }), 0.0625},
+		{"ten times as slow", with(func(m *Member) { m.Latency = 1000 * ms }), 0.004},
 		{"ten times as slow, long ago", with(func(m *Member) { m.Latency, m.Memory = 1000*ms, 0 }), 1},
-		{"stuck: clamped", with(func(m *Member) { m.Latency = time.Hour }), 1.0 / 50},
+		{"stuck: clamped", with(func(m *Member) { m.Latency = time.Hour }), 1.0 / 500},
 		{"twice as quick", with(func(m *Member) { m.Latency = 50 * ms }), 2},
 		{"absurdly quick: clamped", with(func(m *Member) { m.Latency = 1 }), 4},
-		{"eight in flight, undeclared", with(func(m *Member) { m.InFlight = 8 }), 0.5},
+		{"16 in flight, undeclared", with(func(m *Member) { m.InFlight = 16 }), 0.5},
+		{"one call for its usual latency, and no answer", with(func(m *Member) {
+			m.Latency, m.Open, m.Silence = 100*ms, 1, 100*ms
+		}), 1 / 1.6},
+		{"five calls for as long", with(func(m *Member) { m.Latency, m.Open, m.Silence = 100*ms, 5, 100*ms }), 0.0625},
+		{"silence counts for no more calls than there are places", with(func(m *Member) {
+			m.Latency, m.Open, m.Silence, m.MaxConcurrent = 100*ms, 500, 100*ms, 5
+		}), 0.0625},
+		{"silence of one that never answered", with(func(m *Member) { m.Open, m.Silence = 5, 100*ms }), 0.0625},
 		{"eight in flight of 24", with(func(m *Member) { m.InFlight, m.MaxConcurrent = 8, 24 }), 0.75},
 		{"a few tool errors more than its peers", with(func(m *Member) { m.ToolErrors = 0.1 }), 1},
 		{"half of its answers are the tool's errors", with(func(m *Member) { m.ToolErrors = 0.5 }), 0.25},
@@ -90,6 +100,13 @@ func TestToolErrorsThatAllServersGiveAreNoIllness(t *testing.T) {
 	m := with(func(m *Member) { m.ToolErrors = 0.9 })
 	out, scratch := make([]float64, 3), make([]float64, 3)
 	Product{}.Rate([]Member{m, m, m}, out, scratch)
+	near(t, "score", out[0], 1)
+}
+
+func TestWhereNobodyEverAnsweredSilenceSaysNothing(t *testing.T) {
+	m := with(func(m *Member) { m.Open, m.Silence = 1, time.Minute })
+	out, scratch := make([]float64, 2), make([]float64, 2)
+	Product{}.Rate([]Member{m, healthy()}, out, scratch)
 	near(t, "score", out[0], 1)
 }
 

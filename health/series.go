@@ -37,6 +37,7 @@ type Series struct {
 	epoch time.Time // the tracker's first moment
 	now   atomic.Pointer[published]
 	claim atomic.Pointer[Declared]
+	quiet silence
 
 	mu         sync.Mutex
 	success    Average
@@ -118,6 +119,7 @@ func (s *Series) Begin(limit int) bool {
 			return false
 		}
 		if s.load.n.CompareAndSwap(n, n+1) {
+			s.quiet.begin()
 			return true
 		}
 	}
@@ -135,6 +137,7 @@ func (s *Series) Declare(d Declared) {
 // succeeded.
 func (s *Series) End(now time.Time, o Outcome, latency time.Duration) {
 	s.load.n.Add(-1)
+	s.quiet.end(s.since(now))
 	s.load.ended.Add(1)
 	s.Observe(now, o, latency)
 }
@@ -153,7 +156,7 @@ func (s *Series) Observe(now time.Time, o Outcome, latency time.Duration) {
 	switch o {
 	case Success:
 		s.worked = now
-		s.latency.Add(now, float64(max(latency, 1)), math.NaN())
+		s.latency.Learn(now, float64(max(latency, 1)))
 		s.toolErrors.Add(now, 0, 0)
 		s.recent.Add(now, false, latency)
 		s.day.Add(now, false, latency)
@@ -222,6 +225,7 @@ func (s *Series) Read(now time.Time, r *Reading) {
 	s.now.Load().fill(r, at)
 	r.InFlight = s.load.InFlight()
 	s.load.seen.Load().fill(r, at)
+	r.Open, r.Silence = s.quiet.read(at)
 }
 
 // Refresh counts the windows anew, so that [Series.Read] sees what has left
