@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"time"
 
 	"junction/health"
@@ -18,6 +17,9 @@ type balancer struct {
 	budget     router.RetryBudget
 	results    *health.Window // of successful calls, for hedging
 	waiting    []int          // calls without a place at any server
+
+	told      shares
+	exchanged int
 
 	patience time.Duration // before a hedge
 	measured time.Duration // when that was last computed
@@ -103,6 +105,9 @@ func (w *world) tell(t *attempt) {
 
 // learn is what is known of an attempt's end beside the server's health.
 func (w *world) learn(t *attempt) {
+	if t.beaten {
+		w.series(t).Outlasted(w.now(), t.took)
+	}
 	if t.said != health.Success {
 		return
 	}
@@ -126,4 +131,36 @@ func (w *world) hedgeAfter(b *balancer) time.Duration {
 	return b.patience
 }
 
-func (w *world) exchange(n int) { panic(fmt.Sprintf("router %d", n)) }
+// told is what a router last told the others.
+type shares struct {
+	at  time.Duration
+	all []health.Share
+}
+
+// mostShares bounds what a router tells, and fadeOver for how many intervals it counts.
+const (
+	mostShares = 256
+	fadeOver   = 3
+)
+
+// exchange has a router tell the others its load and hear theirs.
+func (w *world) exchange(n int) {
+	b := w.routers[n]
+	b.told = shares{w.at, b.tracker.Shares(w.now(), mostShares)}
+	peers := make([]health.Peer, 0, len(w.routers))
+	fade := fadeOver * w.s.Share
+	for i, other := range w.routers {
+		if age := w.at - other.told.at; i != n && other.told.all != nil && age < fade {
+			peers = append(peers, health.Peer{Age: age, Shares: other.told.all})
+		}
+	}
+	b.tracker.Hear(w.now(), peers, len(peers), fade)
+	b.exchanged++
+	w.planExchange(n)
+}
+
+// planExchange draws when a router exchanges next: no two beat together.
+func (w *world) planExchange(n int) {
+	b := w.routers[n]
+	w.in(time.Duration(float64(w.s.Share)*(2+2*w.chance(ofSharing, n, b.exchanged))/3), exchanges, n)
+}

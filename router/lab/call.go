@@ -40,6 +40,7 @@ type attempt struct {
 	toolError         bool
 	gone              bool // the server lost it
 	ended             bool // for the router
+	beaten            bool // by the other request of a hedge
 
 	said health.Outcome // what its end says of the server
 	took time.Duration
@@ -163,7 +164,8 @@ func (w *world) end(a int, f failure) {
 	c := &w.calls[of]
 	if f == none {
 		for len(c.flying) > 0 {
-			w.land(c.flying[0], health.Ignored) // cancelled: another was quicker
+			w.attempts[c.flying[0]].beaten = true
+			w.land(c.flying[0], health.Ignored) // cancelled
 		}
 		w.close(of, false)
 	} else {

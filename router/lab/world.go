@@ -51,6 +51,11 @@ func newWorld(s *Scenario, policy string, seed uint64) *world {
 	for n, v := range w.servers {
 		w.plan(n, v)
 	}
+	if s.Share > 0 {
+		for n := range w.routers {
+			w.planExchange(n)
+		}
+	}
 	w.arrivals = arrivals{chance: w.luck.stream(ofArrivals, 0, 0), rates: s.rates(), at: s.Calls.At, until: s.Duration}
 	w.nextArrival()
 	return w
