@@ -73,12 +73,11 @@ func (r *recorded) print(w io.Writer, report *lab.Report) error {
 			return err
 		}
 	}
-	for i, u := range r.Unknown {
-		head := "                     "
-		if i == 0 {
-			head = "not known from this: "
-		}
-		if _, err := fmt.Fprintf(w, "%s%s\n", head, u); err != nil {
+	if _, err := fmt.Fprintln(w, "\nnot known from the records:"); err != nil {
+		return err
+	}
+	for _, u := range r.Unknown {
+		if _, err := io.WriteString(w, past.Wrap(u, "  - ", "    ")); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package cause
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -183,10 +184,13 @@ func ofRejections(last *state.Record) (kind Kind, servers []string) {
 		return NoCandidate, nil
 	}
 	held, resting := 0, 0
+	var why []Kind
 	for _, r := range d.Rejected {
 		switch r.Reason {
-		case "unreachable", "ejected":
-			servers = append(servers, r.Server)
+		case "unreachable":
+			servers, why = append(servers, r.Server), append(why, ofHandshake(r.Detail))
+		case "ejected":
+			servers, why = append(servers, r.Server), append(why, Down)
 		case "resting":
 			servers, resting = append(servers, r.Server), resting+1
 		case "held_back":
@@ -202,9 +206,34 @@ func ofRejections(last *state.Record) (kind Kind, servers []string) {
 		return NoCandidate, nil
 	case resting == len(servers):
 		return Overloaded, servers
+	case len(slices.Compact(why)) == 1:
+		return why[0], servers
 	}
 	return Down, servers
 }
+
+// ofHandshake reads the code out of why a server could not be described.
+func ofHandshake(detail string) Kind {
+	switch code := codeIn.FindString(detail); router.Code(code) {
+	case router.Timeout:
+		return Hangs
+	case router.ServerError:
+		return Broken
+	case router.OutputInvalid:
+		return Misfit
+	case router.Transport:
+		if unreachable(detail) {
+			return Network
+		}
+	default:
+		if kind, ok := byCode[code]; ok {
+			return kind
+		}
+	}
+	return Down
+}
+
+var codeIn = regexp.MustCompile(`MCP_[A-Z_]+`)
 
 // skewed is by how much clocks may differ without being said to.
 const skewed = 30 * time.Second

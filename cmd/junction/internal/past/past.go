@@ -82,14 +82,17 @@ func Read(records []state.Record, samples []state.HealthSample, o Options) (*Pas
 	for _, h := range hops {
 		s.Calls.At = append(s.Calls.At, h.at)
 	}
-	s.Effect, s.Timeout = usual(records, func(r state.Record) state.Effect { return r.Effect }), usual(records, func(r state.Record) time.Duration { return r.Max })
+	s.Effect, s.Timeout = usual(records, func(r state.Record) state.Effect { return r.Effect }), usual(records, func(r state.Record) time.Duration { return r.Max.Round(100 * time.Millisecond) })
 	s.Routers = max(workersOf(samples, p.From, p.To), 1)
 	s.Policies = []string{lab.Default, "linear", "uniform", "two-choice"}
 	p.servers(attempts, samples, capability)
 	p.Actual.Watch = p.watch(attempts, o.Servers)
-	s.Watch = p.Actual.Watch
+	followed := slices.IndexFunc(s.Servers, func(v lab.Server) bool { return v.Name == p.Actual.Watch })
+	if len(o.Servers) > 0 || len(s.Servers[followed].Changes) > 0 { // else there is nothing to see
+		s.Watch = p.Actual.Watch
+	}
 	for _, a := range attempts {
-		if a.server == s.Watch {
+		if a.server == p.Actual.Watch {
 			p.Actual.Share += 1 / float64(len(attempts))
 		}
 	}

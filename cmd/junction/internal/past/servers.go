@@ -76,7 +76,8 @@ func serverOf(name string, attempts []attempt, minutes []minute) lab.Server {
 	}
 	if len(means) > 0 {
 		slices.Sort(means)
-		v.Time = max(means[(len(means)-1)/2], time.Microsecond)
+		mean := means[(len(means)-1)/2]
+		v.Time = max(mean.Round(roundTo(mean)), time.Microsecond)
 	}
 	v.Spread, v.Sigma = spreadOf(attempts, minutes)
 	var is lab.Behaviour

@@ -15,11 +15,11 @@ func (p *Past) YAML() string {
 	var b strings.Builder
 	f := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	s := &p.Scenario
-	f("# Made from recorded calls, %s to %s: %d calls, %.3g attempts each, %.3g of them with an\n# error, P50 %.0f ms, P99 %.0f ms.\n",
+	f("# Made from recorded calls, %s to %s (UTC).\n# %d calls, %.3g attempts each, a share of %.3g ended in an error; P50 %.0f ms, P99 %.0f ms.\n",
 		p.From.UTC().Format(time.DateTime), p.To.UTC().Format(time.DateTime), p.Actual.Calls, p.Actual.Attempts, p.Actual.Errors, p.Actual.P50, p.Actual.P99)
 	f("#\n# What the records do not tell:\n")
 	for _, u := range p.Unknown {
-		f("%s", wrap(u))
+		f("%s", Wrap(u, "# - ", "#   "))
 	}
 	f("lab: %s\nabout: %s\nduration: %s\n", s.Name, quote(s.About), s.Duration)
 	f("calls:\n  rates:\n")
@@ -91,16 +91,21 @@ func spanOf(s *lab.Scenario, n int) time.Duration {
 // quote writes text so that YAML reads it as text.
 func quote(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "?")) }
 
-// wrap is a comment of lines that are not too long.
-func wrap(s string) string {
+// Wrap breaks text into lines that are not too long: the first begins with head, the
+// others with indent.
+func Wrap(text, head, indent string) string {
 	var b strings.Builder
-	line := "# -"
-	for _, word := range strings.Fields(s) {
-		if len(line)+len(word) > 88 {
+	line := head
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+len(word) > 95:
 			b.WriteString(line + "\n")
-			line = "#  "
+			line = indent + word
+		default:
+			line += " " + word
 		}
-		line += " " + word
 	}
 	b.WriteString(line + "\n")
 	return b.String()

@@ -29,7 +29,7 @@ var beside = []lab.Metric{lab.P50, lab.P99, lab.Over, lab.Errors, lab.Attempts}
 func labReport(p *printer, r *lab.Report, s Style) {
 	seeds := Count(len(r.Seeds), "seed")
 	p.f("%s  %s (%s)\n", s.paint(bold, Clean(r.Scenario)), Clean(r.About), seeds)
-	if p.err != nil {
+	if p.err != nil || len(r.Policies) == 0 {
 		return
 	}
 	checks, heads := checksOf(r), []string{"POLICY"}
@@ -38,6 +38,9 @@ func labReport(p *printer, r *lab.Report, s Style) {
 	}
 	var shown []lab.Metric
 	for _, m := range append(slices.Clone(beside), lab.Share, lab.Drain, lab.Recover) {
+		if always(r) && (m == lab.Drain || m == lab.Recover) {
+			continue // it has no trouble to be drained in
+		}
 		if slices.ContainsFunc(r.Policies, func(p lab.PolicyReport) bool { _, ok := p.Figure(m); return ok }) && !checked(checks, m) {
 			shown, heads = append(shown, m), append(heads, heading(m))
 		}
@@ -63,6 +66,12 @@ func labReport(p *printer, r *lab.Report, s Style) {
 	if p.err = t.err; p.err == nil {
 		p.err = tw.Flush()
 	}
+}
+
+// always: the watched server is all the time as it is.
+func always(r *lab.Report) bool {
+	series := r.Policies[0].Series
+	return len(r.Trouble) == 1 && len(series) > 0 && r.Trouble[0].From == 0 && r.Trouble[0].To >= series[len(series)-1].At
 }
 
 // checksOf are the report's checks in their order.
