@@ -3,17 +3,23 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -225,5 +231,117 @@ func lint(t *testing.T, text string) {
 	check.Stdin = strings.NewReader(text)
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
+}
+
+const fragileFlow = `
+workflow: fragile
+state:
+  said: {type: string}
+nodes:
+  lean: {call: {capability: fragile, with: {}}, write: {said: "${result.said}"}}
+edges:
+  - start -> lean -> end
+`
+
+// fragile serves a tool whose first call fails, and says s3cret things.
+func fragile(t *testing.T) (url string) {
+	t.Helper()
+	m := server.NewMCPServer("fragile", "1.0.0")
+	var calls atomic.Int32
+	m.AddTool(mcp.NewTool("lean"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if calls.Add(1) == 1 {
+			return nil, errors.New("s3cret trouble")
+		}
+		return mcp.NewToolResultStructured(map[string]any{"said": "s3cret"}, "done"), nil
+	})
+	web := httptest.NewServer(server.NewStreamableHTTPServer(m, server.WithStateLess(true)))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web.URL + "/mcp"
+}
+
+func TestWhatGoesWrongIsCountedByItsCodeAndNotByItsWords(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, redistest.Shared(t).Address(), time.Millisecond, 10*time.Second, 8)
+	servers := fmt.Sprintf(`
+mcpServers:
+  fragile:
+    url: %s
+    headers: {Authorization: Bearer s3cret}
+    offers: [{capability: fragile, tool: lean, effect: safe}]
+  nobody:
+    url: http://127.0.0.1:1/mcp
+    offers: [{capability: fragile, tool: lean, effect: safe}]
+`, fragile(t))
+	writeFiles(t, f.dir, map[string]string{"junction.yaml": servers})
+	w := f.start(t)
+	at := w.servesAt(t)
+	f.wait(t, f.queue(t, fragileFlow, 1), time.Minute, func() []*fleetWorker { return []*fleetWorker{w} })
+	status, text := fetch(t, at+"/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	families := parseMetrics(t, text)
+	for _, c := range []struct {
+		want   float64
+		name   string
+		labels []string
+	}{
+		{1, "mcp_server_error_total", []string{"server_name", "fragile", "error_code", "MCP_SERVER_ERROR"}},
+		{1, "mcp_server_calls_total", []string{"server_name", "fragile", "status", "error"}},
+		{1, "mcp_server_calls_total", []string{"server_name", "fragile", "status", "success"}},
+		{2, "junction_hop_attempts_total", nil},
+		{1, "junction_hop_retries_total", nil},
+		{1, "junction_hops_total", []string{"outcome", "result"}},
+	} {
+		if is, there := reading(families, c.name, c.labels...); !there || is != c.want {
+			t.Errorf("%s%q is %v (there: %t), want %v", c.name, c.labels, is, there, c.want)
+		}
+	}
+	if failed, _ := reading(families, "mcp_handshake_total", "status", "failure"); failed < 1 {
+		t.Errorf("%v handshakes failed with nobody", failed)
+	}
+	if strings.Contains(text, "s3cret") {
+		t.Error("the metrics hold what was said")
+	}
+	for _, name := range []string{ // R41
+		"mcp_handshake_duration_seconds", "mcp_handshake_total", "mcp_server_health_score", "mcp_server_error_total",
+		"langgraph_node_execution_duration_seconds", "langgraph_checkpoint_duration_seconds", "mcp_server_calls_total",
+		"junction_queue_depth", "junction_fenced_writes_total", "junction_duplicates_suppressed_total",
+	} {
+		if families[name] == nil {
+			t.Errorf("no %s", name)
+		}
+	}
+	lint(t, text)
+}
+
+func TestWhereMetricsAreServedIsTheOperatorsToSay(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is there at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() }) //nolint:errcheck // nothing is said on it
+	f := newFleet(t, redistest.Shared(t).Address(), time.Millisecond, 10*time.Second, 8)
+	serve := func(at string) *exec.Cmd {
+		return commandIn(t.Context(), t, f.dir, "serve", "--store", f.address, "--config", filepath.Join(f.dir, "junction.yaml"), "--json", "--metrics", at)
+	}
+	cmd := serve(taken.Addr().String())
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "--metrics "+taken.Addr().String()) {
+		t.Errorf("where it is taken: %s\n%s", cmd.ProcessState, out)
+	}
+	w := &fleetWorker{cmd: serve("")}
+	w.cmd.Stderr = &w.log
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.kill(t) })
+	f.wait(t, f.queue(t, fiveHops, 1), time.Minute, func() []*fleetWorker { return []*fleetWorker{w} })
+	if strings.Contains(w.log.String(), "metrics") {
+		t.Errorf("without an address metrics are served:\n%s", w.log.String())
 	}
 }
