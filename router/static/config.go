@@ -26,9 +26,11 @@ type Config struct {
 	Servers   []*router.Server // by ID, those that are not disabled
 	Contracts map[string]router.Contract
 	Consul    *Consul // where else servers are found; nil: nowhere
+	Routing   Routing // how they are chosen, tried again and watched
 
 	prints map[string]string // by server id: digest of all that is declared of it
 	found  string            // digest of the section discovery; "": there is none
+	routed string            // of the section routing
 	read   func() ([]byte, error)
 	opts   *Options
 }

@@ -14,17 +14,19 @@ import (
 // with faults is reported and the last good one stays, marked stale. The
 // configuration that [Parse] made has no file behind it and never changes.
 //
-// What stands under discovery: is another source and not shown here. A version
-// that says something else there is taken for all the rest, and Refresh returns
-// [ErrRestart] until the file says the same again as when it was loaded.
+// What stands under discovery: is another source and not shown here, nor is what
+// stands under routing:. A version that says something else there is taken for all
+// the rest, and Refresh returns [ErrRestart] until the file says the same again as
+// when it was loaded.
 func (c *Config) Discovery() router.Discovery {
-	d := &discovery{good: c, path: c.Path, found: c.found}
+	d := &discovery{good: c, path: c.Path, found: c.found, routed: c.routed}
 	d.shown.Store(&router.Snapshot{Servers: c.Servers, Contracts: c.Contracts, Version: 1})
 	return d
 }
 
-// ErrRestart is a change of the section discovery: it is read once, at the start.
-var ErrRestart = errors.New("the section discovery has changed, and is read at the start only; start again to use it")
+// ErrRestart is a change of a section that is read once, at the start: discovery or
+// routing.
+var ErrRestart = errors.New("the section discovery or routing has changed, and is read at the start only; start again to use it")
 
 // discovery follows one file. mu is held while the file is read, so that
 // refreshes at once read it one after another and versions only rise; a
@@ -32,8 +34,9 @@ var ErrRestart = errors.New("the section discovery has changed, and is read at t
 type discovery struct {
 	shown atomic.Pointer[router.Snapshot]
 
-	path  string
-	found string // of the section discovery that is in force
+	path   string
+	found  string // of the section discovery that is in force
+	routed string // of the section routing
 
 	mu   sync.Mutex
 	good *Config // what shown was made from
@@ -65,7 +68,7 @@ func (d *discovery) Refresh(ctx context.Context) error {
 		d.good = next
 		d.show(next, false)
 	}
-	if next.found != d.found {
+	if next.found != d.found || next.routed != d.routed {
 		return fmt.Errorf("servers file %s: %w", d.path, ErrRestart)
 	}
 	return nil

@@ -129,10 +129,25 @@
 //
 // A later version of this section needs a restart: Refresh says so.
 //
+// # Routing
+//
+//	routing:                             # each line may be left out
+//	  score: product                     # or linear
+//	  transform: plain                   # or excess, {excess: 0.65}, {power: 2}
+//	  picker: weighted-random            # or least-loaded
+//	  attempts: 3                        # of a hop
+//	  retry_share: 0.2                   # retries and hedges, of the calls …
+//	  retry_floor: 3                     # … and so many at once in any case
+//	  hedge: {after: p95}                # or a time: safe hops ask a second server then
+//	  probe: {every: 15s, timeout: 5s, strikes: 3}
+//	  prometheus: http://127.0.0.1:9090  # error rates for the linear score
+//
+// A later version of this section needs a restart, too.
+//
 // # Variables
 //
 // ${NAME} and ${NAME:-default} expand in store, command, args, env, url, headers,
-// auth and discovery (but for the offers in it), and nowhere else; $${ is a literal
+// auth, discovery (but for the offers in it) and routing's prometheus, and nowhere else; $${ is a literal
 // ${. An unset variable without default is a fault. What variables held is in no
 // fault and in no String: messages quote keys and names only.
 //

@@ -21,7 +21,7 @@ type reader struct {
 }
 
 func (r *reader) config(root *document.Node) *Config {
-	top := root.Mapping("store", "discovery", "mcpServers", "capabilities")
+	top := root.Mapping("store", "discovery", "routing", "mcpServers", "capabilities")
 	c := &Config{Contracts: contracts(top.Get("capabilities")), prints: map[string]string{}}
 	c.Store, _ = r.expanded(top.Get("store"))
 	if top.Has("mcpServers") {
@@ -35,6 +35,9 @@ func (r *reader) config(root *document.Node) *Config {
 	slices.SortFunc(c.Servers, func(a, b *router.Server) int { return cmp.Compare(a.ID, b.ID) })
 	if c.Consul = r.consul(top.Get("discovery")); c.Consul != nil {
 		c.found = sum(top.Get("discovery"))
+	}
+	if n := top.Get("routing"); n != nil {
+		c.Routing, c.routed = r.routing(n), sum(n)
 	}
 	r.checkLedgers()
 	return c

@@ -164,6 +164,10 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if config != nil {
 		found, app.ConfigPath = append(found, config.Discovery()), config.Path
 	}
+	routes := &router.Options{Probe: s.Probe}
+	if err := app.routing(config, s, routes); err != nil {
+		return nil, errors.Join(err, tracer.Close(ctx))
+	}
 	registry, err := openConsul(ctx, config, s)
 	if err != nil {
 		return nil, errors.Join(err, tracer.Close(ctx))
@@ -171,7 +175,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
 	}
-	speaks, routes := &mcp.Options{Logger: s.Log, Elicitation: true}, &router.Options{Probe: s.Probe}
+	speaks := &mcp.Options{Logger: s.Log, Elicitation: true}
 	app.observe(s, speaks, routes)
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
