@@ -177,7 +177,15 @@ func TestTheLocalDeploymentReviewsIsWatchedAndGoes(t *testing.T) {
 		t.Errorf("a review through it called %v", got)
 	}
 	stop := work.start()
-	watched(t, prometheus{t: t, url: s["JUNCTION_PROMETHEUS_URL"]})
+	eyes := prometheus{t: t, url: s["JUNCTION_PROMETHEUS_URL"]}
+	watched(t, eyes)
+	if firing := eyes.firing(); len(firing) != 0 {
+		t.Errorf("one bad server of several fires %v", firing)
+	}
+	for port := 101; port <= 115; port++ {
+		dead(t, s["CONSUL_HTTP_ADDR"], port)
+	}
+	alarmed(t, eyes, "HandshakesFail P1")
 	stop()
 
 	// One worker dies; the other does the work.
