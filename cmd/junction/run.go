@@ -210,9 +210,12 @@ func (r *runner) finish(ctx context.Context, res graph.Result) error {
 		return failed(fmt.Errorf("the run ended (%s) but its call records cannot be read: %w", res.Status, err), "junction history %s", res.Thread)
 	}
 	outcome := view.NewOutcome(res, records)
-	if res.Status == state.StatusFailed {
+	if res.Status == state.StatusFailed || res.Status == state.StatusCancelled {
 		if outcome.Cause, err = r.cause(ctx, res.Thread); err != nil { // the run's own outcome is what matters
 			fmt.Fprintf(r.con.err, "junction: why it failed cannot be read: %s\n", clean(err.Error()))
+		}
+		if c := outcome.Cause; c != nil && c.Kind == cause.Stopped {
+			outcome.Cause = nil // whoever stopped it knows
 		}
 	}
 	if r.json {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"junction/health"
 	"junction/router"
 	"junction/state"
 )
@@ -113,21 +114,23 @@ func fromRecords(server string, records []state.Record, from, to time.Time) *Far
 			continue
 		}
 		minutes[r.Started.Unix()/60] = true
-		if r.Code != "" {
+		o := router.OutcomeInfo{Status: r.Status, Code: router.Code(r.Code), Message: r.Message, IsError: r.IsError}
+		says := o.Says()
+		if r.Code != "" && says != health.Ignored || r.Status == state.CallError {
 			f.Codes[r.Code]++
 		}
-		switch {
-		case r.Status == state.CallCancelled || r.Status == state.CallRejected || r.Status == state.CallWaiting:
+		switch says {
+		case health.Ignored:
 			continue
-		case r.IsError:
+		case health.ToolError:
 			f.ToolErrors++
-		case r.Status != state.CallSuccess:
+		case health.Failure:
 			f.Failures++
-		default:
+		case health.Success:
 			took = append(took, r.Duration)
 		}
 		f.Calls++
-		ills = append(ills, r.Status != state.CallSuccess)
+		ills = append(ills, says == health.Failure)
 	}
 	if len(took) > 0 {
 		slices.Sort(took)

@@ -78,8 +78,8 @@ func (e *Evidence) others(last *state.Record) []*Fared {
 // kindOf reads the code first, then how the server fared.
 func kindOf(e *Evidence, last *state.Record, before *Fared, others []*Fared) Kind {
 	code := e.Thread.Failure.Code
-	if last != nil && code == last.Code && router.ClockOf(last.Message) == router.ClockCaller {
-		return Deadline
+	if last != nil && (code == last.Code || code == "cancelled") && router.ClockOf(last.Message) == router.ClockCaller {
+		return Deadline // which ends a run as a cancel does
 	}
 	switch code {
 	case router.CodeNoCandidate:

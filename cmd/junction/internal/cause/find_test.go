@@ -100,6 +100,8 @@ func TestEachKnownCauseIsFoundFromWhatIsKeptOfIt(t *testing.T) {
 		{"one that is late and turns others away is overloaded", "MCP_TIMEOUT", []state.Record{timeout("maximum")}, full, Overloaded, "add a replica"},
 		{"one that turns work away is overloaded", "MCP_SERVER_OVERLOAD", []state.Record{overloaded}, full, Overloaded, "add a replica"},
 		{"the caller's own deadline is no server's fault", "MCP_TIMEOUT", []state.Record{timeout("caller")}, minutes("a", router.Timeout, [2]int{40, 0}), Deadline, "--timeout"},
+		{"which ends a run as a cancel does", "cancelled", []state.Record{timeout("caller")}, nil, Deadline, "--timeout"},
+		{"a cancel is nobody's fault", "cancelled", []state.Record{call("a", 0, state.CallCancelled, router.Cancelled, state.Unknown, "")}, nil, Stopped, "nothing"},
 		{"a deadline before anything was sent", "deadline", []state.Record{refusal("the time is over", nil)}, nil, Deadline, "--timeout"},
 		{"a credential that is missing", "MCP_AUTH_REQUIRED", []state.Record{call("a", 0, state.CallError, router.AuthRequired, state.NotExecuted, "401")}, nil, Auth, "credential"},
 		{"a credential that is refused", "MCP_AUTH_MISMATCH", []state.Record{call("a", 0, state.CallError, router.AuthMismatch, state.NotExecuted, "403")}, nil, Auth, "credential"},
