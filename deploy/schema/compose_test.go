@@ -124,7 +124,7 @@ func TestServersAreWhereTheySay(t *testing.T) {
 		}
 		n++
 		versions[flag(s, "--declare-version")], languages[flag(s, "--reviewer")] = true, true
-		if flag(s, "--service") != name || flag(s, "--advertise") != name+":8080" || flag(s, "--http") != "0.0.0.0:8080" {
+		if flag(s, "--service") != name || flag(s, "--name") != name || flag(s, "--advertise") != name+":8080" || flag(s, "--http") != "0.0.0.0:8080" {
 			t.Errorf("%s: %v", name, s.Command)
 		}
 	}
