@@ -10,16 +10,20 @@
 // latency histogram over the last five minutes, hours of the last day (both
 // [Window]), consecutive failures ([Ejection]), the age of the server in the
 // pool ([Ramp]) and a fall of its score ([Drift]). A [Tracker] finds the series
-// by name.
+// by name. What other workers and outside sources say of a server stands beside its
+// series, each with its own end ([Tracker.Hear], [Tracker.SetErrorRate]).
 //
 // # Invariants
 //
 //  1. Caller's faults and cancelled calls change nothing but the number in
 //     flight: they say nothing about the server ([Ignored]).
 //  2. Only successful results feed latency. A server that fails fast, or that
-//     answers its own error fast, looks no quicker for it.
+//     answers its own error fast, looks no quicker for it. That a call was given up
+//     unanswered can only make a server slower ([Series.Outlasted]).
 //  3. Nothing starves for ever: averages decay towards what the peers do, an
 //     ejection ends, and where every server is ejected all are tried.
 //  4. A series is written under a short mutex and read without one: [Series.Read]
-//     loads one immutable value, so a decision neither waits nor allocates.
+//     loads immutable values, so a decision neither waits nor allocates.
+//  5. What others tell is never told on, and counts for nothing once it is old: no
+//     ejection keeps itself alive, and without news each worker knows its own.
 package health

@@ -42,7 +42,12 @@
 //  5. One server's trouble stays its own: a handshake runs on its own goroutine
 //     with its own limit, and no lock is held across I/O.
 //
-// A hop is worked on by one goroutine, the caller's. The router's own goroutines
-// are the handshakes, the probes with one that looks after them ([ProbeOptions]), and
-// one that hears of other workers ([Fleet]); [Router.Close] ends them.
+// Safe hops that take long may have a second request on its way ([Hedge]). What other
+// workers see of the servers counts where they share a store ([Fleet]), and error
+// rates where a source outside has them ([Rates]).
+//
+// A hop is worked on by one goroutine, the caller's, which waits for the requests that
+// it has others make. The router's own goroutines are the handshakes, the probes with
+// one that looks after them ([ProbeOptions]), one that hears of other workers and one
+// that asks for error rates; [Router.Close] ends them.
 package router
