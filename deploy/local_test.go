@@ -176,6 +176,17 @@ func TestTheLocalDeploymentReviewsIsWatchedAndGoes(t *testing.T) {
 	if got := work.review(); !strings.HasPrefix(last(got), "code-review at review-python-v") || !strings.HasSuffix(last(got), ": success") {
 		t.Errorf("a review through it called %v", got)
 	}
+	// v2 hangs: the call moves on to v1 before its caller's time is gone (R15).
+	v2 := l.processes()["review-python-v2"]
+	if err := kill(v2, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if got := work.review(); last(got) != "code-review at review-python-v1: success" {
+		t.Errorf("while v2 hangs a review called %v", got)
+	}
+	if err := kill(v2, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 	stop := work.start()
 	eyes := prometheus{t: t, url: s["JUNCTION_PROMETHEUS_URL"]}
 	watched(t, eyes)
