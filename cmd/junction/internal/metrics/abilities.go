@@ -85,106 +85,135 @@ func (s queue) WaitQueued(ctx context.Context, most time.Duration) error {
 // withAbilities is s, timed, with just the abilities that s has: others ask for them
 // by type.
 func withAbilities(m *Metrics, s state.Store) state.Store {
-	t := store{m, s}
-	q, queues := s.(state.Queue)
-	n, notifies := s.(state.CancelNotifier)
 	h, remembers := s.(state.HealthStore)
 	e, shares := s.(state.ShareStore)
-	qt, ht, et := queue{m, q}, healthStore{m, h}, shareStore{m, e}
-	type can [4]bool
-	switch (can{queues, notifies, remembers, shares}) {
-	case can{true, false, false, false}:
-		return struct {
-			store
-			queue
-		}{t, qt}
-	case can{false, true, false, false}:
-		return struct {
-			store
-			state.CancelNotifier
-		}{t, n}
-	case can{true, true, false, false}:
-		return struct {
-			store
-			queue
-			state.CancelNotifier
-		}{t, qt, n}
-	case can{false, false, true, false}:
-		return struct {
-			store
-			healthStore
-		}{t, ht}
-	case can{true, false, true, false}:
-		return struct {
-			store
-			queue
-			healthStore
-		}{t, qt, ht}
-	case can{false, true, true, false}:
-		return struct {
-			store
-			state.CancelNotifier
-			healthStore
-		}{t, n, ht}
-	case can{true, true, true, false}:
-		return struct {
-			store
-			queue
-			state.CancelNotifier
-			healthStore
-		}{t, qt, n, ht}
-	case can{false, false, false, true}:
-		return struct {
-			store
-			shareStore
-		}{t, et}
-	case can{true, false, false, true}:
-		return struct {
-			store
-			queue
-			shareStore
-		}{t, qt, et}
-	case can{false, true, false, true}:
-		return struct {
-			store
-			state.CancelNotifier
-			shareStore
-		}{t, n, et}
-	case can{true, true, false, true}:
-		return struct {
-			store
-			queue
-			state.CancelNotifier
-			shareStore
-		}{t, qt, n, et}
-	case can{false, false, true, true}:
-		return struct {
-			store
-			healthStore
-			shareStore
-		}{t, ht, et}
-	case can{true, false, true, true}:
-		return struct {
-			store
-			queue
-			healthStore
-			shareStore
-		}{t, qt, ht, et}
-	case can{false, true, true, true}:
-		return struct {
-			store
-			state.CancelNotifier
-			healthStore
-			shareStore
-		}{t, n, ht, et}
-	case can{true, true, true, true}:
+	k := keeps{remembers, shares, healthStore{m, h}, shareStore{m, e}}
+	q, queues := s.(state.Queue)
+	n, notifies := s.(state.CancelNotifier)
+	switch {
+	case queues && notifies:
+		return k.queued(store{m, s}, queue{m, q}, n)
+	case queues:
+		return k.unheard(store{m, s}, queue{m, q})
+	case notifies:
+		return k.heard(store{m, s}, n)
+	}
+	return k.alone(store{m, s})
+}
+
+// keeps is what a store keeps of servers.
+type keeps struct {
+	remembers, shares bool
+	health            healthStore
+	share             shareStore
+}
+
+func (k keeps) queued(t store, q queue, n state.CancelNotifier) state.Store {
+	switch {
+	case k.remembers && k.shares:
 		return struct {
 			store
 			queue
 			state.CancelNotifier
 			healthStore
 			shareStore
-		}{t, qt, n, ht, et}
+		}{t, q, n, k.health, k.share}
+	case k.remembers:
+		return struct {
+			store
+			queue
+			state.CancelNotifier
+			healthStore
+		}{t, q, n, k.health}
+	case k.shares:
+		return struct {
+			store
+			queue
+			state.CancelNotifier
+			shareStore
+		}{t, q, n, k.share}
+	}
+	return struct {
+		store
+		queue
+		state.CancelNotifier
+	}{t, q, n}
+}
+
+func (k keeps) unheard(t store, q queue) state.Store {
+	switch {
+	case k.remembers && k.shares:
+		return struct {
+			store
+			queue
+			healthStore
+			shareStore
+		}{t, q, k.health, k.share}
+	case k.remembers:
+		return struct {
+			store
+			queue
+			healthStore
+		}{t, q, k.health}
+	case k.shares:
+		return struct {
+			store
+			queue
+			shareStore
+		}{t, q, k.share}
+	}
+	return struct {
+		store
+		queue
+	}{t, q}
+}
+
+func (k keeps) heard(t store, n state.CancelNotifier) state.Store {
+	switch {
+	case k.remembers && k.shares:
+		return struct {
+			store
+			state.CancelNotifier
+			healthStore
+			shareStore
+		}{t, n, k.health, k.share}
+	case k.remembers:
+		return struct {
+			store
+			state.CancelNotifier
+			healthStore
+		}{t, n, k.health}
+	case k.shares:
+		return struct {
+			store
+			state.CancelNotifier
+			shareStore
+		}{t, n, k.share}
+	}
+	return struct {
+		store
+		state.CancelNotifier
+	}{t, n}
+}
+
+func (k keeps) alone(t store) state.Store {
+	switch {
+	case k.remembers && k.shares:
+		return struct {
+			store
+			healthStore
+			shareStore
+		}{t, k.health, k.share}
+	case k.remembers:
+		return struct {
+			store
+			healthStore
+		}{t, k.health}
+	case k.shares:
+		return struct {
+			store
+			shareStore
+		}{t, k.share}
 	}
 	return t
 }

@@ -19,7 +19,6 @@ const routerNode = "server_router"
 // Bounds of histograms' buckets, in seconds. 0.05 is the one that the alert on the
 // router node asks about.
 var (
-	quickBuckets = []float64{.00001, .000025, .0001, .00025, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}
 	callBuckets  = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	nodeBuckets  = []float64{.00001, .00005, .0001, .0005, .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	storeBuckets = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}

@@ -28,6 +28,26 @@ func abilities(s state.Store) string {
 // bare is a store without any ability.
 type bare struct{ state.Store }
 
+// Stores of one ability.
+type (
+	queues struct {
+		bare
+		state.Queue
+	}
+	notifies struct {
+		bare
+		state.CancelNotifier
+	}
+	remembers struct {
+		bare
+		state.HealthStore
+	}
+	shares struct {
+		bare
+		state.ShareStore
+	}
+)
+
 func TestATimedStoreCanDoWhatTheStoreCan(t *testing.T) {
 	t.Parallel()
 	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), nil)
@@ -41,28 +61,23 @@ func TestATimedStoreCanDoWhatTheStoreCan(t *testing.T) {
 	kept := memory.New(nil)
 	for name, s := range map[string]state.Store{
 		"memory": kept, "sqlite": file, "redis": server, "bare": bare{kept},
-		"queue": struct {
-			state.Store
-			state.Queue
-		}{kept, kept},
-		"notify": struct {
-			state.Store
-			state.CancelNotifier
-		}{kept, nil},
-		"health": struct {
-			state.Store
+		"queue": queues{bare{kept}, kept}, "notify": notifies{bare{kept}, nil}, "health": remembers{bare{kept}, nil}, "share": shares{bare{kept}, nil},
+		"queue, health": struct {
+			queues
 			state.HealthStore
-		}{kept, nil},
-		"share": struct {
-			state.Store
+		}{queues{bare{kept}, kept}, nil},
+		"queue, share": struct {
+			queues
 			state.ShareStore
-		}{kept, nil},
-		"three": struct {
-			state.Store
-			state.Queue
+		}{queues{bare{kept}, kept}, nil},
+		"queue, notify": struct {
+			queues
 			state.CancelNotifier
+		}{queues{bare{kept}, kept}, nil},
+		"notify, share": struct {
+			notifies
 			state.ShareStore
-		}{kept, kept, nil, nil},
+		}{notifies{bare{kept}, nil}, nil},
 	} {
 		if is, want := abilities(metrics.New("test").Store(s)), abilities(s); is != want {
 			t.Errorf("%s: timed %s; untimed %s", name, is, want)

@@ -66,8 +66,11 @@ type caller struct {
 	tracer *traces.Tracer
 }
 
-// Call implements [router.Caller].
+// Call implements [router.Caller]. A probe is part of no hop, and of no trace.
 func (c *caller) Call(ctx context.Context, s *router.Server, call router.ToolCall) (*router.ToolResult, error) {
+	if _, _, ofHop := router.AttemptFrom(ctx); !ofHop && !trace.SpanContextFromContext(ctx).IsValid() {
+		return c.Client.Call(ctx, s, call)
+	}
 	ctx, end := c.tracer.Attempt(ctx, s, &call)
 	r, err := c.Client.Call(ctx, s, call)
 	end(r, err)

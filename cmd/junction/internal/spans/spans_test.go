@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -228,7 +229,7 @@ func TestAFailedAttemptIsASpanWithItsCodeAndNothingOfWhatWasSaid(t *testing.T) {
 
 func texts(all []attribute.KeyValue) (t []string) {
 	for _, a := range all {
-		t = append(t, a.Value.Emit())
+		t = append(t, a.Value.String())
 	}
 	return t
 }
@@ -250,4 +251,24 @@ func TestWithoutTracesNothingIsInTheWay(t *testing.T) {
 		t.Error("the run was given something")
 	}
 	end(graph.Result{}, nil)
+}
+
+// Every server is probed every few seconds: that would be most of the traces.
+func TestAProbeIsNoTrace(t *testing.T) {
+	t.Parallel()
+	kept := tracetest.NewInMemoryExporter()
+	tracer := traces.New(sdktrace.NewSimpleSpanProcessor(kept), nil)
+	client := mcp.New(nil)
+	defer func() {
+		if err := errors.Join(client.Close(context.Background()), tracer.Close(context.Background())); err != nil {
+			t.Error(err)
+		}
+	}()
+	nobody := &router.Server{ID: "nobody", Dial: router.Dial{URL: "http://127.0.0.1:1/mcp"}}
+	if _, err := spans.New(tracer).Caller(client).Call(t.Context(), nobody, router.ToolCall{Tool: "look", Max: time.Second, Idle: time.Second}); err == nil {
+		t.Fatal("nobody answered")
+	}
+	if n := len(kept.GetSpans()); n != 0 {
+		t.Errorf("%d spans", n)
+	}
 }
