@@ -312,29 +312,49 @@ func TestAServerSlowerThanAnyProbeIsGivenACallNowAndThen(t *testing.T) {
 	})
 }
 
-func TestAProbeThatFailsBesideCallsIsNoStrike(t *testing.T) {
-	p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) {
-		probed(s, k)
-		k.answer = func(ctx context.Context, n int, c router.ToolCall) (*router.ToolResult, error) {
-			if isProbe(c) {
-				return takes(time.Hour, "a")(ctx, n, c)
-			}
-			return takes(25*time.Second, "a")(ctx, n, c)
-		}
-	}).add("b", func(s *router.Server, _ *script) { s.Weight = 1e-9 })}
-	whileProbed(t, p, router.Options{}, func(t *testing.T, r *router.Router) {
-		for range 40 {
-			if _, err := r.Do(t.Context(), work); err != nil {
-				t.Fatal(err)
-			}
-			if h := healthOf(t, r, "a"); h.Ejected {
-				t.Fatalf("its calls succeed, and %+v", h)
-			}
-		}
-		if len(p.sent("a", time.Time{}, true)) == 0 {
-			t.Error("it was not probed")
-		}
-	})
+func TestAProbeThatTimesOutBesideCallsIsNoStrike(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		takes, rest time.Duration // of a call, and from its end to the next
+	}{
+		{"one call after another is under way", 250 * time.Second, 0},
+		{"calls succeed while probes wait", time.Millisecond, 18 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &probing{fleet: newFleet().add("a", func(s *router.Server, k *script) {
+				probed(s, k)
+				k.answer = func(ctx context.Context, n int, call router.ToolCall) (*router.ToolResult, error) {
+					if isProbe(call) {
+						return takes(time.Hour, "a")(ctx, n, call)
+					}
+					return takes(c.takes, "a")(ctx, n, call)
+				}
+			}).add("b", func(s *router.Server, _ *script) { s.Weight = 1e-9 })}
+			whileProbed(t, p, router.Options{Idle: 5 * time.Minute}, func(t *testing.T, r *router.Router) {
+				begun, end := time.Now(), make(chan struct{})
+				go func() {
+					defer close(end)
+					for time.Since(begun) < 20*time.Minute {
+						if _, err := r.Do(t.Context(), work); err != nil {
+							t.Error(err)
+						}
+						pass(c.rest)
+					}
+				}()
+				for time.Since(begun) < 20*time.Minute {
+					pass(time.Second)
+					if h := healthOf(t, r, "a"); h.Ejected {
+						t.Errorf("%s: its calls succeed, and %+v", time.Since(begun), h)
+						break
+					}
+				}
+				<-end
+				if n := len(p.sent("a", time.Time{}, true)); n < 5 {
+					t.Errorf("%d probes", n)
+				}
+			})
+		})
+	}
 }
 
 func TestAHungServersProbesHoldNobodyElsesUp(t *testing.T) {
