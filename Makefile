@@ -104,8 +104,8 @@ deployment: ## compose file, image and Kubernetes manifests, by the readers of t
 	cd deploy/schema && GOWORK=off $(GO) test -count=1 ./...
 
 .PHONY: soak
-soak: redis consul ## workers killed and restarted under load, for up to half an hour
-	$(GO) test -tags soak -run Soak -timeout 30m ./cmd/junction/...
+soak: redis consul ## servers, workers, Redis and Consul killed and stopped under load, for about 45 min; JUNCTION_SOAK=5m: the longest of them so long
+	$(GO) test -tags soak -run '$(or $(RUN),Soak)' -v -timeout 2h ./cmd/junction
 
 # The second module follows this one's dependencies by itself (-mod=mod).
 .PHONY: conformance
