@@ -1,6 +1,9 @@
 package lab
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // event is something that happens at a time, to a call, an attempt or a server.
 type event struct {
@@ -19,7 +22,6 @@ const (
 	givesUp                    // call: has waited for a place at a server for too long
 	finishes                   // attempt: its work is done
 	refused                    // attempt
-	timesOut                   // attempt
 	hedges                     // attempt: it has been long
 	begun                      // attempt: its router counts it as in flight
 	over                       // attempt: its router counts it no more
@@ -50,12 +52,17 @@ func (a *agenda) add(at time.Duration, what happening, of int) {
 	}
 }
 
-// next takes the earliest event; false when there is none.
-func (a *agenda) next() (event, bool) {
-	h := a.heap
-	if len(h) == 0 {
-		return event{}, false
+// peek returns when the next event is; the end of time and false when there is none.
+func (a *agenda) peek() (time.Duration, bool) {
+	if len(a.heap) == 0 {
+		return math.MaxInt64, false
 	}
+	return a.heap[0].at, true
+}
+
+// next takes the earliest event, of which there is one.
+func (a *agenda) next() event {
+	h := a.heap
 	first, last := h[0], len(h)-1
 	h[0] = h[last]
 	h = h[:last]
@@ -68,7 +75,7 @@ func (a *agenda) next() (event, bool) {
 			}
 		}
 		if least == i {
-			return first, true
+			return first
 		}
 		h[i], h[least] = h[least], h[i]
 		i = least

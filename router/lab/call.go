@@ -114,7 +114,6 @@ func (w *world) send(of, candidate int) {
 	c.flying = append(c.flying, a)
 	w.tally.sent(w.at, n)
 	w.begin(a)
-	w.in(w.s.Timeout, timesOut, a)
 	if w.s.Hedge.On() && !c.hedged && w.s.Effect == state.Safe {
 		if after := w.hedgeAfter(w.routers[c.router]); after > 0 {
 			w.in(after, hedges, a)
@@ -144,7 +143,23 @@ func (w *world) hedge(a int) {
 	w.send(of, picked)
 }
 
-func (w *world) timeOut(a int) { w.end(a, wasLate) }
+// timeOut ends the first attempt whose time is over by then; false where there is
+// none. All have the same time, so they are over in the order in which they were sent.
+func (w *world) timeOut(by time.Duration) bool {
+	for ; w.overdue < len(w.attempts); w.overdue++ {
+		t := &w.attempts[w.overdue]
+		if t.ended {
+			continue
+		}
+		if t.sent+w.s.Timeout > by {
+			return false
+		}
+		w.at = t.sent + w.s.Timeout
+		w.end(w.overdue, wasLate)
+		return true
+	}
+	return false
+}
 
 // end is the end of an attempt as its router sees it; one that has ended stays so.
 func (w *world) end(a int, f failure) {

@@ -196,12 +196,11 @@ func TestEventsComeInOrderOfTimeThenOfPlanning(t *testing.T) {
 		a.add(at, arrives, i)
 	}
 	var got []int
-	for {
-		e, ok := a.next()
-		if !ok {
-			break
-		}
-		got = append(got, e.of)
+	for range a.heap {
+		got = append(got, a.next().of)
+	}
+	if _, more := a.peek(); more {
+		t.Error("there are more")
 	}
 	if !slices.Equal(got, []int{6, 1, 3, 2, 0, 5, 4}) {
 		t.Errorf("order %v", got)

@@ -24,6 +24,7 @@ type world struct {
 	routers  []*balancer
 	calls    []call
 	attempts []attempt
+	overdue  int // no attempt before this one is under way
 	arrivals arrivals
 	open     int // calls under way
 	next     map[failure]router.Step
@@ -57,6 +58,8 @@ func newWorld(s *Scenario, policy string, seed uint64) *world {
 		}
 	}
 	w.arrivals = arrivals{chance: w.luck.stream(ofArrivals, 0, 0), rates: s.rates(), at: s.Calls.At, until: s.Duration}
+	n := int(s.expected()*1.1) + 16
+	w.calls, w.attempts = make([]call, 0, n), make([]attempt, 0, n)
 	w.nextArrival()
 	return w
 }
@@ -94,10 +97,14 @@ func (w *world) run(ctx context.Context) error {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		e, ok := w.agenda.next()
+		by, ok := w.agenda.peek()
+		if w.timeOut(by) {
+			continue
+		}
 		if !ok {
 			return fmt.Errorf("scenario %s: %d calls wait for what never happens", w.s.Name, w.open)
 		}
+		e := w.agenda.next()
 		w.at = e.at
 		w.happen(e)
 	}
@@ -120,8 +127,6 @@ func (w *world) happen(e event) {
 		w.finish(e.of)
 	case refused:
 		w.end(e.of, wasRefused)
-	case timesOut:
-		w.timeOut(e.of)
 	case hedges:
 		w.hedge(e.of)
 	case begun:
