@@ -264,6 +264,37 @@ func TestAStartThatFailsLeavesNothingRunning(t *testing.T) {
 	}
 }
 
+func TestUpAndDownLeaveOthersDirectoriesAlone(t *testing.T) {
+	redistest.Long(t)
+	l := newLocal(t, program(t))
+	if err := os.MkdirAll(filepath.Join(l.dir, "redis"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := l.script(t.Context(), "up", "--free-ports"); err == nil || !strings.Contains(out, "in use for something else") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := l.script(t.Context(), "down", "--purge"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(l.dir, "redis")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPurgeRemovesAllThatWasMade(t *testing.T) {
+	redistest.Long(t)
+	l := newLocal(t, program(t))
+	if out, err := l.script(t.Context(), "up", "--free-ports"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := l.script(t.Context(), "down", "--purge"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(l.dir); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", l.dir, err)
+	}
+}
+
 // A process that got the id of one that has ended is somebody else's.
 func TestDownEndsOnlyWhatUpStarted(t *testing.T) {
 	t.Parallel()
