@@ -46,6 +46,8 @@
 //	junction_node_retries_total{node}
 //	junction_build_info{version,goversion}               g  1
 //
+// A hop in a node of its own pays about 1 µs for all this, and allocates nothing.
+//
 // Beside these stand go_… and process_… of the Go runtime, and promhttp_….
 //
 // The example servers (junction example-server --http) count their own side under
