@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"junction/health"
+	"junction/router"
 	"junction/router/lab"
 	"junction/state"
 )
@@ -57,6 +59,7 @@ type attempt struct {
 type hop struct {
 	at, end time.Duration
 	failed  bool
+	cut     bool // stopped by whoever asked: how long it took says nothing
 }
 
 // Read makes a scenario of records, in any order. samples tell of minutes in which a
@@ -67,12 +70,15 @@ func Read(records []state.Record, samples []state.HealthSample, o Options) (*Pas
 		other := len(o.Servers) > 0 && r.Server != "" && !slices.Contains(o.Servers, r.Server)
 		return r.Capability == "" || r.Capability != capability || r.Status == state.CallOpen || r.Status == state.CallWaiting || other
 	})
-	if !slices.ContainsFunc(records, func(r state.Record) bool { return r.Server != "" }) {
+	if len(records) == 0 {
 		return nil, ErrNothing
 	}
 	from := slices.MinFunc(records, func(a, b state.Record) int { return a.Started.Compare(b.Started) }).Started
 	p := &Past{From: from.Truncate(time.Minute)}
 	hops, attempts := p.parts(records)
+	if len(attempts) == 0 {
+		return nil, ErrNothing
+	}
 	last := hops[len(hops)-1].at
 	p.To = p.From.Add(last)
 	p.Actual = actual(capability, hops, attempts)
@@ -146,8 +152,9 @@ func (p *Past) parts(records []state.Record) (hops []hop, attempts []attempt) {
 	by := map[key]*end{}
 	for _, r := range records {
 		at := r.Started.Sub(p.From)
-		if r.Server != "" && r.Status != state.CallRejected {
-			attempts = append(attempts, attempt{r.Server, at, r.Duration, r.Status == state.CallSuccess && !r.IsError, r.IsError})
+		outcome := router.OutcomeInfo{Status: r.Status, Code: router.Code(r.Code), Message: r.Message, IsError: r.IsError}
+		if says := outcome.Says(); r.Server != "" && says != health.Ignored { // what we cut short says nothing
+			attempts = append(attempts, attempt{r.Server, at, r.Duration, says == health.Success, says == health.ToolError})
 		}
 		h := by[key{r.Thread, r.Hop, r.Round}]
 		if h == nil {
@@ -156,7 +163,8 @@ func (p *Past) parts(records []state.Record) (hops []hop, attempts []attempt) {
 		}
 		h.at, h.end = min(h.at, at), max(h.end, at+r.Duration)
 		if r.Attempt > h.last || r.Attempt == 0 {
-			h.last, h.failed = r.Attempt, r.Status != state.CallSuccess
+			h.last, h.cut = r.Attempt, r.Status == state.CallCancelled
+			h.failed = r.Status != state.CallSuccess && !h.cut
 		}
 	}
 	for _, h := range by {
@@ -174,6 +182,9 @@ func actual(capability string, hops []hop, attempts []attempt) Actual {
 	var took []time.Duration
 	for _, h := range hops {
 		each := 1 / float64(len(hops))
+		if h.cut {
+			continue
+		}
 		if h.failed {
 			a.Errors += each
 		} else {

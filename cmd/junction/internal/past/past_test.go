@@ -86,15 +86,17 @@ func TestACallsAttemptsAreOneCall(t *testing.T) {
 	open := made(3, "a", 3*time.Second, 0, state.CallOpen)
 	other := made(4, "c", 3*time.Second, time.Second, state.CallSuccess)
 	other.Capability = "build"
-	p, err := Read([]state.Record{second, first, none, open, other}, nil, Options{})
+	cut := made(5, "a", 4*time.Second, time.Minute, state.CallCancelled) // with its run: it came, and says nothing of a
+	cut.Code = "MCP_CANCELLED"
+	p, err := Read([]state.Record{second, first, none, open, other, cut}, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := p.Actual; a.Calls != 2 || a.Attempts != 1 || a.Errors != 0.5 || a.P50 != 400 || a.Capability != "code-review" {
+	if a := p.Actual; a.Calls != 3 || math.Abs(a.Attempts-2.0/3) > 1e-9 || math.Abs(a.Errors-1.0/3) > 1e-9 || a.P50 != 400 || a.P99 != 400 || a.Capability != "code-review" {
 		t.Errorf("actual: %+v", a)
 	}
-	if n := len(p.Scenario.Servers); n != 2 {
-		t.Errorf("%d servers", n)
+	if v := p.Scenario.Servers; len(v) != 2 || len(v[0].Changes) != 0 || len(v[1].Changes) != 1 {
+		t.Errorf("servers: %+v", v)
 	}
 }
 

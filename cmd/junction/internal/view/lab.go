@@ -102,9 +102,17 @@ func verdict(r *lab.Report, policy, check string) string {
 		if v.Holds {
 			word = "ok"
 		}
-		return figure(v.Figure) + " " + word
+		return judged(v) + " " + word
 	}
 	return "-"
+}
+
+// judged is a check's figure, with the digits that tell it from the limit it misses.
+func judged(v lab.Verdict) string {
+	if !v.Holds && digits(v.Figure.Mean) == digits(v.Limit) {
+		return fmt.Sprintf("%.5g", v.Figure.Mean)
+	}
+	return figure(v.Figure)
 }
 
 // heading is a metric with its unit; shares are printed in per cent.
@@ -165,7 +173,7 @@ func LabSummary(w io.Writer, reports []lab.Report, s Style) (held bool, err erro
 			word = s.paint(bad, "FAILS")
 			for _, v := range r.Verdicts {
 				if v.Policy == first && !v.Holds {
-					failing += fmt.Sprintf("  %s: %s", v.Check, figure(v.Figure))
+					failing += fmt.Sprintf("  %s: %s", v.Check, judged(v))
 				}
 			}
 		}

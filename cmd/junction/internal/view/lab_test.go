@@ -66,3 +66,15 @@ func TestAGateIsHeldWhenTheFirstPolicyHoldsIt(t *testing.T) {
 		t.Errorf("held %t, %v:\n%s", held, err, out.String())
 	}
 }
+
+func TestAFigureThatMissesByLittleShowsByHowMuch(t *testing.T) {
+	t.Parallel()
+	near := lab.Verdict{Figure: lab.Figure{Mean: 1.2004, Low: 1.19, High: 1.21}, Limit: 1.2}
+	if got := judged(near); got != "1.2004" {
+		t.Errorf("said: %s", got)
+	}
+	near.Holds = true
+	if got := judged(near); got != "1.2 ±0.01" {
+		t.Errorf("held: %s", got)
+	}
+}
