@@ -49,6 +49,7 @@ type Policy struct {
 	RetryShare float64       // retries per call, worker-wide
 	RetryFloor int           // retries that are always allowed at once
 	RetryQueue int           // hops that may wait for a retry
+	Hedge      Hedge         // of safe hops; zero: none
 	Saturation time.Duration // wait in a queue that does not move; negative: none
 	Backoff    time.Duration // before the same server, doubled each time …
 	BackoffCap time.Duration // … up to this, drawn evenly from below it
@@ -182,7 +183,7 @@ func (k *known) origin(o *Offer) Origin {
 func (r *Router) policy() Policy {
 	o := &r.options
 	p := Policy{
-		Idle: o.Idle, Max: o.Max, Attempts: o.Attempts, RetryShare: o.RetryShare, RetryFloor: o.RetryFloor, RetryQueue: budgetQueue,
+		Idle: o.Idle, Max: o.Max, Attempts: o.Attempts, RetryShare: o.RetryShare, RetryFloor: o.RetryFloor, RetryQueue: budgetQueue, Hedge: o.Hedge,
 		Saturation: o.Saturation, Backoff: backoffBase, BackoffCap: backoffCap,
 	}
 	if p.Saturation == 0 {

@@ -27,7 +27,7 @@ func queue(p *router.Policy, c *mcp.Policy, terms []router.Terms) []Bound {
 	if p.Saturation < 0 {
 		wait = "none"
 	}
-	return []Bound{
+	bounds := []Bound{
 		{"calls at once", atOnce, "another server; where all are full, a call waits"},
 		{"wait while no place comes free", wait, "the call is rejected, and was not sent"},
 		{"attempts of a hop and run", fmt.Sprint(p.Attempts), "the hop fails with all of them"},
@@ -35,6 +35,14 @@ func queue(p *router.Policy, c *mcp.Policy, terms []router.Terms) []Bound {
 		{"wait before the same server", fmt.Sprintf("%s doubled up to %s, full jitter", span(p.Backoff), span(p.BackoffCap)), "none before another server; Retry-After is obeyed"},
 		{"messages for a child that does not read", fmt.Sprint(c.Outgoing), "the next waits with its call's clocks; what is cancelled there is never sent"},
 	}
+	if p.Hedge == (router.Hedge{}) {
+		return bounds
+	}
+	after := "the candidates' P95"
+	if p.Hedge.After > 0 {
+		after = span(p.Hedge.After)
+	}
+	return append(bounds, Bound{"wait before a safe hop asks a second server", after, "the first answer counts; each takes a retry, and without one the first server is waited for"})
 }
 
 // flow is how much a server can send before something gives.

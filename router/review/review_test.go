@@ -300,3 +300,26 @@ func TestOfCredentialsOnlyTheirSchemesAreTold(t *testing.T) {
 		t.Errorf("%v, want %v", rv.Transport.Credentials, want)
 	}
 }
+
+func TestAHedgeIsToldOfWhereThereIsOne(t *testing.T) {
+	for _, c := range []struct {
+		hedge router.Hedge
+		want  string // "": no word of it
+	}{
+		{router.Hedge{}, ""},
+		{router.Hedge{P95: true}, "the candidates' P95"},
+		{router.Hedge{After: 250 * time.Millisecond}, "250ms"},
+	} {
+		got := ""
+		in := shop(nil)
+		in.Policy.Hedge = c.hedge
+		for _, b := range review.New(in, review.Settings{Client: bounds(t)}).Queue {
+			if strings.Contains(b.What, "second server") {
+				got = b.Limit
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: told %q, want %q", c.hedge, got, c.want)
+		}
+	}
+}

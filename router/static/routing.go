@@ -132,7 +132,7 @@ func number(n *document.Node, low, high float64, highToo bool) float64 {
 	if n == nil {
 		return 0
 	}
-	x := 0.0
+	var x float64
 	switch v := n.Value().(type) {
 	case int64:
 		x = float64(v)
