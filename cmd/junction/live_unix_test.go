@@ -339,7 +339,7 @@ func TestCallersSeeNothingOfAServersTroubleWhichTheLabForetells(t *testing.T) {
 		t.Skip("runs servers and a worker in processes of their own for half a minute; -short leaves it out")
 	}
 	const base = 100 * time.Millisecond
-	l := &live{base: base, rate: 30, seconds: 30, phases: []phase{slowed(3, 5, 4, base), halfFailing(12, 5, 6), killedOff(24, 4, 2)}}
+	l := &live{base: base, rate: 30, seconds: 31, phases: []phase{slowed(3, 5, 4, base), killedOff(12, 3, 10), halfFailing(25, 5, 1)}}
 	l.run(t)
 	l.compare(t)
 }
