@@ -194,7 +194,7 @@ func readCalls(n *document.Node) Calls {
 		set(m, "rate", &r.Rate, number(0, math.Inf(1)))
 		return r
 	}))
-	if m != nil && c.given() != 1 {
+	if m != nil && len(m.Entries()) != 1 {
 		n.Fault("such as {load: 0.7}", "calls have exactly one of load, rate and rates")
 	}
 	return c
