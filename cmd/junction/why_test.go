@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,20 +82,21 @@ func TestARunThatFailsSaysWhyByItself(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		how    string
-		status int // of the answer to how: proxy
+		limit  string // of a call; "": 400ms
+		status int    // of the answer to how: proxy
 		flags  []string
 		kind   cause.Kind
 		says   []string
 		runs   int // before it
 		exit   int
 	}{
-		{"a server that is too slow", "hang", 0, nil, cause.Slow, []string{"MCP_TIMEOUT", "slower than the node's timeout"}, 0, exitFailed},
-		{"the caller's own deadline", "hang", 0, []string{"--timeout", "250ms"}, cause.Deadline, []string{"own time was over"}, 0, exitCancelled},
-		{"a tool that refuses everything", "refuse", 0, nil, cause.Quota, []string{"quota", "tool errors"}, 3, exitFailed},
-		{"a server that fails inside", "fail", 0, nil, cause.Broken, []string{"MCP_SERVER_ERROR", "own log"}, 0, exitFailed},
-		{"a server that is overloaded", "proxy", http.StatusTooManyRequests, []string{"--timeout", "20s"}, cause.Overloaded, []string{"overloaded", "replica"}, 0, exitFailed},
-		{"a server that wants a credential", "proxy", http.StatusUnauthorized, nil, cause.Auth, []string{"MCP_AUTH_REQUIRED", "servers file"}, 0, exitFailed},
-		{"a server that forbids", "proxy", http.StatusForbidden, nil, cause.Auth, []string{"MCP_AUTH_MISMATCH", "servers file"}, 0, exitFailed},
+		{"a server that is too slow", "hang", "", 0, nil, cause.Slow, []string{"MCP_TIMEOUT", "slower than the node's timeout"}, 0, exitFailed},
+		{"the caller's own deadline", "hang", "5m", 0, []string{"--timeout", "4s"}, cause.Deadline, []string{"own time was over"}, 0, exitCancelled},
+		{"a tool that refuses everything", "refuse", "", 0, nil, cause.Quota, []string{"quota", "tool errors"}, 3, exitFailed},
+		{"a server that fails inside", "fail", "", 0, nil, cause.Broken, []string{"MCP_SERVER_ERROR", "own log"}, 0, exitFailed},
+		{"a server that is overloaded", "proxy", "", http.StatusTooManyRequests, []string{"--timeout", "20s"}, cause.Overloaded, []string{"overloaded", "replica"}, 0, exitFailed},
+		{"a server that wants a credential", "proxy", "", http.StatusUnauthorized, nil, cause.Auth, []string{"MCP_AUTH_REQUIRED", "servers file"}, 0, exitFailed},
+		{"a server that forbids", "proxy", "", http.StatusForbidden, nil, cause.Auth, []string{"MCP_AUTH_MISMATCH", "servers file"}, 0, exitFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +104,7 @@ func TestARunThatFailsSaysWhyByItself(t *testing.T) {
 			status.Store(int32(c.status))
 			dir := t.TempDir()
 			writeFiles(t, dir, map[string]string{
-				"asking.yaml":   strings.ReplaceAll(asking, "HOW", c.how),
+				"asking.yaml":   strings.NewReplacer("HOW", c.how, "400ms", cmp.Or(c.limit, "400ms")).Replace(asking),
 				"junction.yaml": "mcpServers:\n  moody:\n    url: " + h.URL + "/mcp\n    offers: [{capability: doing, tool: do, effect: safe}]\n",
 			})
 			for range c.runs {

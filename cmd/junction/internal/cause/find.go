@@ -81,6 +81,9 @@ func kindOf(e *Evidence, last *state.Record, before *Fared, others []*Fared) Kin
 	if last != nil && (code == last.Code || code == "cancelled") && router.ClockOf(last.Message) == router.ClockCaller {
 		return Deadline // which ends a run as a cancel does
 	}
+	if code == "cancelled" && strings.HasPrefix(e.Thread.Failure.Message, "--timeout ") {
+		return Deadline // before any call
+	}
 	switch code {
 	case router.CodeNoCandidate:
 		kind, _ := ofRejections(last)

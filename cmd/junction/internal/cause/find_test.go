@@ -187,6 +187,16 @@ func TestOtherServersOfThatTimeStandBeside(t *testing.T) {
 	}
 }
 
+func TestADeadlineBeforeAnyCallIsNoCancel(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]Kind{"--timeout 250ms is over": Deadline, "stopped by SIGINT": Stopped} {
+		th := state.Thread{ID: "t", Status: state.StatusCancelled, Failure: &state.Failure{Code: "cancelled", Message: message}}
+		if got := Find(Evidence{Thread: th}); got.Kind != want {
+			t.Errorf("%s: %s", message, got.Kind)
+		}
+	}
+}
+
 func TestARunThatDidNotFailHasNoCause(t *testing.T) {
 	t.Parallel()
 	if c := Find(Evidence{Thread: state.Thread{Status: state.StatusCompleted}}); c != nil {
