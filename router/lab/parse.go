@@ -27,7 +27,12 @@ func Parse(file string, data []byte) ([]Scenario, error) {
 	at := []*document.Node{top.Node()}
 	if cases := top.Get("cases"); cases != nil {
 		all, at = nil, nil
-		for _, n := range cases.List() {
+		list := cases.List()
+		if len(list) > maxCases {
+			cases.Fault("write several files", "a file has %d cases at most, not %d", maxCases, len(list))
+			list = list[:maxCases]
+		}
+		for _, n := range list {
 			m := n.Mapping(append([]string{"name"}, scenarioKeys...)...)
 			s := base
 			s.Name = base.Name + "/" + m.Require("name").Word()

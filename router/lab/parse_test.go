@@ -110,6 +110,8 @@ func TestFaultsOfAScenarioNamePlaceAndRemedy(t *testing.T) {
 		{"unknown metric", minimal + "gate: [{metric: p95, at_most: 1}]\n", `5:17: "p95" is none of p50, p99`},
 		{"a check without a limit", minimal + "gate: [{metric: p99}]\n", "5:8: a check needs exactly one limit (write at_most or at_least)"},
 		{"a quantile that is none", minimal + "hedge: {after: p100}\n", `5:16: "p100" is no quantile (such as p95, or a time such as 250ms)`},
+		{"too many servers", strings.Replace(minimal, "{name: a}", "{name: a, count: 1000}, {name: b}", 1), "1:1: scenario mine: 1001 servers are not from 1 to 1000"},
+		{"too many cases", minimal + "cases: [" + strings.Repeat("{name: x}, ", maxCases) + "{name: x}]\n", "5:8: a file has 100 cases at most, not 101"},
 		{"no cases", minimal + "cases: []\n", "5:8: there are no cases (remove the key)"},
 		{"nobody to watch", minimal + "watch: b\n", `1:1: scenario mine: there is no server "b" to watch`},
 		{"two servers of a name", strings.Replace(minimal, "[{name: a}]", "[{name: a}, {name: a}]", 1), "1:1: scenario mine: there are two servers a"},
@@ -143,7 +145,7 @@ func TestEveryGateHasScenariosWithSomethingToHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range all {
-			if s.Name != name && !strings.HasPrefix(s.Name, name+"/") || len(s.Gate) == 0 || s.About == "" {
+			if s.Name != name && !strings.HasPrefix(s.Name, name+"/") || (len(s.Gate) == 0) != (s.Name == "G4/all") || s.About == "" {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}

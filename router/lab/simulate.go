@@ -43,8 +43,9 @@ func (t *tally) outcome() *outcome {
 		o.figures[Within] = 1 - o.figures[Over]
 		o.figures[Errors] = float64(errors) / n
 		o.figures[Attempts] = float64(t.made) / n
-		span := float64(len(t.measured()))
-		floor := float64(t.s.RetryFloor*t.s.Routers) * (1 + span + 10) // what a line may wait for after the last call
+		// The floor comes back each second until the last call has ended, retries and all.
+		span := t.last.Seconds() - float64(t.begins())
+		floor := float64(t.s.RetryFloor*t.s.Routers) * (1 + span)
 		o.figures[Net] = max(float64(t.made)-floor, n) / n
 	}
 	if len(took) > 0 {

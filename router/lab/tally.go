@@ -12,11 +12,12 @@ const tick = 100 * time.Millisecond
 type tally struct {
 	s        *Scenario
 	servers  int
-	watched  int       // −1: none
-	fair     []float64 // by server: its capacity by that of all
-	requests []uint32  // by tick and server
-	seconds  []second  // by second of arrival
-	made     int       // requests of calls that are measured
+	watched  int           // −1: none
+	fair     []float64     // by server: its capacity by that of all
+	requests []uint32      // by tick and server
+	seconds  []second      // by second of arrival
+	made     int           // requests of calls that are measured
+	last     time.Duration // when the last call ended
 }
 
 type second struct {
@@ -54,6 +55,7 @@ func (t *tally) ended(c *call) {
 	i := int(c.arrived / time.Second)
 	s := &t.seconds[i]
 	s.calls++
+	t.last = c.ended
 	if c.failed {
 		s.errors++
 	} else {

@@ -15,6 +15,7 @@ const (
 	maxServers  = 1000
 	maxRouters  = 1000
 	maxCalls    = 5_000_000
+	maxCases    = 100
 )
 
 func (s Scenario) withDefaults() Scenario {
@@ -73,6 +74,9 @@ func (s *Scenario) validate() error {
 	fault(!slices.IsSortedFunc(s.Calls.Rates, func(a, b Rate) int { return int(a.At - b.At) }), "the rates are not in order of time")
 	fault(!slices.IsSorted(s.Calls.At), "the calls are not in order of time")
 	fault(s.servers() == 0 || s.servers() > maxServers, "%d servers are not from 1 to %d", s.servers(), maxServers)
+	if len(all) > 0 {
+		return errors.Join(all...) // names may be too many to look at
+	}
 	names := map[string]bool{}
 	for i := range s.Servers {
 		v := &s.Servers[i]
