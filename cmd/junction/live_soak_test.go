@@ -3,8 +3,11 @@
 package main
 
 import (
+	"syscall"
 	"testing"
 	"time"
+
+	"junction/router/lab"
 )
 
 // TestSoakLive goes through every trouble of a server, with time to recover from
@@ -16,4 +19,9 @@ func TestSoakLive(t *testing.T) {
 	}}
 	l.run(t)
 	l.compare(t)
+}
+
+// hung is a server that takes what it is sent and answers nothing.
+func hung(at, took, rest int) phase {
+	return phase{name: "hung (SIGSTOP)", at: at, took: took, rest: rest, drained: 0.2, signal: syscall.SIGSTOP, lab: lab.Behaviour{Stuck: time.Hour}}
 }

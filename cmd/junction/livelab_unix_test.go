@@ -148,10 +148,6 @@ func halfFailing(at, took, rest int) phase {
 	return phase{name: "failing half", at: at, took: took, rest: rest, drained: 0.5, words: "fail=0.5", lab: lab.Behaviour{Fails: 0.5}}
 }
 
-func hung(at, took, rest int) phase {
-	return phase{name: "hung (SIGSTOP)", at: at, took: took, rest: rest, drained: 0.2, signal: syscall.SIGSTOP, lab: lab.Behaviour{Stuck: time.Hour}}
-}
-
 func killedOff(at, took, rest int) phase {
 	return phase{name: "killed (SIGKILL)", at: at, took: took, rest: rest, drained: 0.2, signal: syscall.SIGKILL, lab: lab.Behaviour{Down: true}}
 }

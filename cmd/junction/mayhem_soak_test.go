@@ -162,7 +162,8 @@ func (m *mixed) breakWorker(t *testing.T, draw *rand.Rand, what string) (mend fu
 	} else {
 		send(t, w, syscall.SIGTERM)
 		if err := w.cmd.Wait(); err != nil {
-			t.Logf("a worker that was drained ended with %v", err)
+			text := w.log.String()
+			t.Logf("a worker that was drained ended with %v: …%s", err, text[max(0, len(text)-600):])
 		}
 		w.once.Do(func() {})
 	}
