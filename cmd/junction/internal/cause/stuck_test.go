@@ -119,7 +119,7 @@ func TestOnlyARunThatShouldGoOnIsChecked(t *testing.T) {
 func TestEvidenceIsReadOutOfTheStore(t *testing.T) {
 	t.Parallel()
 	ctx, store := t.Context(), memory.New(nil)
-	th, err := store.CreateThread(ctx, state.NewThread{
+	_, err := store.CreateThread(ctx, state.NewThread{
 		ID: "t", Workflow: "w", Lineage: "main", Set: map[string]json.RawMessage{"n": json.RawMessage(`1`)}, Next: []state.Task{{ID: "x", Node: "review"}},
 	})
 	if err != nil {
@@ -142,7 +142,8 @@ func TestEvidenceIsReadOutOfTheStore(t *testing.T) {
 	if err := store.PutHealth(ctx, []state.HealthSample{{Server: "a", Worker: "other", Minute: time.Now().UTC().Truncate(time.Minute), Calls: 9, Failures: 9, Codes: map[string]int{"MCP_TIMEOUT": 9}}}); err != nil {
 		t.Fatal(err)
 	}
-	if th, err = store.Thread(ctx, "t"); err != nil {
+	th, err := store.Thread(ctx, "t")
+	if err != nil {
 		t.Fatal(err)
 	}
 	e, err := Gather(ctx, store, th, time.Now())

@@ -33,9 +33,7 @@ func labReport(p *printer, r *lab.Report, s Style) {
 		return
 	}
 	checks, heads := checksOf(r), []string{"POLICY"}
-	for _, c := range checks {
-		heads = append(heads, c)
-	}
+	heads = append(heads, checks...)
 	var shown []lab.Metric
 	for _, m := range append(slices.Clone(beside), lab.Share, lab.Drain, lab.Recover) {
 		if always(r) && (m == lab.Drain || m == lab.Recover) {

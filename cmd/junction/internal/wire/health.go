@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"junction/health/history"
 	"junction/router"
+	"junction/router/history"
 	"junction/state"
 )
 

@@ -93,7 +93,7 @@ func TestAMinuteIsWrittenOnceItIsOverAndAgainNoMore(t *testing.T) {
 		}})
 		minute := time.Now().UTC().Truncate(time.Minute)
 		tell(r, "a", fine, refused, refused, tooSlow, quota, ownFault, stopped, denied)
-		time.Sleep(90 * time.Second) // virtual
+		<-time.After(90 * time.Second) // virtual
 		want := []state.HealthSample{{
 			Server: "a", Capability: "code-review", Worker: "w", Minute: minute, Calls: 5, Failures: 3, ToolErrors: 1,
 			Codes: map[string]int{"MCP_TRANSPORT": 2, "MCP_TIMEOUT": 1, "MCP_AUTH_MISMATCH": 1},
@@ -160,10 +160,10 @@ func TestAnOutageOfTheStoreIsSaidOnceAndWhatWasCountedFollows(t *testing.T) {
 		r := New(store, &Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		store.fail(errors.New("nobody is there"))
 		tell(r, "a", fine)
-		time.Sleep(5 * time.Minute)
+		<-time.After(5 * time.Minute)
 		tell(r, "a", refused)
 		store.fail(nil)
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 		kept := all(t, store)
 		if len(kept) != 2 || kept[0].Calls != 1 || kept[1].Failures != 1 {
 			t.Errorf("kept: %+v", kept)
@@ -186,7 +186,7 @@ func TestWhatWaitsForAStoreThatStaysAwayIsBounded(t *testing.T) {
 			for n := range 200 {
 				tell(r, fmt.Sprint("s", n), fine)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 		}
 		holds := func() int {
 			r.mu.Lock()
@@ -217,7 +217,7 @@ func TestAStoreThatHangsHoldsUpNoHop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(hung{}, nil)
 		tell(r, "a", fine)
-		time.Sleep(70 * time.Second) // a write is under way, or was given up
+		<-time.After(70 * time.Second) // a write is under way, or was given up
 		begun := time.Now()
 		tell(r, "a", fine)
 		if time.Since(begun) > 0 {
