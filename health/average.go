@@ -19,7 +19,7 @@ const (
 	// averageCap weighs one sample after a long silence: it alone is no verdict.
 	averageCap = 0.5
 	// averageMemory is the time constant with which an average decays.
-	averageMemory = 8 * time.Second
+	averageMemory = 7500 * time.Millisecond
 
 	// The same of latency (see [Average.Learn]).
 	learnGain   = 0.25

@@ -14,7 +14,7 @@ package health
 // [1/500, 4]: a server four times as quick needs no more traffic to prove it.
 //
 // While calls are under way and none ends, the own latency grows with every moment
-// and every call (as far as there are places), by six
+// and every call (as far as there are places), by seven
 // tenths of the time that they have spent so together. So a server that hangs is left
 // within a few of its usual latencies, before its first slow answer is in.
 //
@@ -28,7 +28,7 @@ const (
 	slowRatio          = 2    // of the median latency; beyond it counts cubed
 	slowestRatio       = 500  // what that may come to
 	quickestRatio      = 0.25 // of the median latency
-	silenceGain        = 0.6  // of the time calls have waited for one of them to end
+	silenceGain        = 0.7  // of the time calls have waited for one of them to end
 	toolErrorTolerance = 0.1
 	toolErrorFloor     = 0.05
 )

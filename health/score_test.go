@@ -71,12 +71,12 @@ func TestProductScore(t *testing.T) {
 		{"16 in flight, undeclared", with(func(m *Member) { m.InFlight = 16 }), 0.5},
 		{"one call for its usual latency, and no answer", with(func(m *Member) {
 			m.Latency, m.Open, m.Silence = 100*ms, 1, 100*ms
-		}), 1 / 1.6},
-		{"five calls for as long", with(func(m *Member) { m.Latency, m.Open, m.Silence = 100*ms, 5, 100*ms }), 0.0625},
+		}), 1 / 1.7},
+		{"five calls for as long", with(func(m *Member) { m.Latency, m.Open, m.Silence = 100*ms, 5, 100*ms }), 1 / (4.5 * 2.25 * 2.25)},
 		{"silence counts for no more calls than there are places", with(func(m *Member) {
 			m.Latency, m.Open, m.Silence, m.MaxConcurrent = 100*ms, 500, 100*ms, 5
-		}), 0.0625},
-		{"silence of one that never answered", with(func(m *Member) { m.Open, m.Silence = 5, 100*ms }), 0.0625},
+		}), 1 / (4.5 * 2.25 * 2.25)},
+		{"silence of one that never answered", with(func(m *Member) { m.Open, m.Silence = 5, 100*ms }), 1 / (4.5 * 2.25 * 2.25)},
 		{"eight in flight of 24", with(func(m *Member) { m.InFlight, m.MaxConcurrent = 8, 24 }), 0.75},
 		{"a few tool errors more than its peers", with(func(m *Member) { m.ToolErrors = 0.1 }), 1},
 		{"half of its answers are the tool's errors", with(func(m *Member) { m.ToolErrors = 0.5 }), 0.25},
