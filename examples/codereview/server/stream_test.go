@@ -34,11 +34,12 @@ func TestStreamsOfTheServersPassProxies(t *testing.T) {
 		t.Cleanup(func() { resp.Body.Close() })
 		return resp
 	}
-	hello := ask(http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	hello := ask( //nolint:bodyclose // ask closes it when the test ends
+		http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	if _, err := io.Copy(io.Discard, hello.Body); err != nil || hello.Header.Get("X-Accel-Buffering") != "" {
 		t.Fatalf("an answer that is no stream: %v, %v", hello.Header, err)
 	}
-	stream := ask(http.MethodGet, hello.Header.Get("Mcp-Session-Id"), "")
+	stream := ask(http.MethodGet, hello.Header.Get("Mcp-Session-Id"), "") //nolint:bodyclose // ask closes it when the test ends
 	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"} {
 		if got := stream.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
