@@ -96,6 +96,17 @@ func (h *heads) find(thread string, seq int64) (head, bool) {
 	return e.Value.(*seen).head, true
 }
 
+// leave drops all that is known of a thread whose lease was given back: whoever
+// takes it next reads it anew, and a process that has run a million threads holds
+// no more than those it runs.
+func (h *heads) leave(l state.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e, ok := h.at[l.Thread]; ok && e.Value.(*seen).token == l.Token {
+		delete(h.at, h.order.Remove(e).(*seen).thread)
+	}
+}
+
 // forget drops what is known of a thread's head, not what was acknowledged.
 func (h *heads) forget(thread string) {
 	h.mu.Lock()

@@ -74,6 +74,7 @@ func TestHeadOfAnotherThread(t *testing.T) {
 	old := create(t, mine)
 	old.commit()
 	must(t, mine.Release(ctx, old.lease))
+	old.load(0) // as one looks at a thread before its lease is taken
 	must(t, others.DeleteThread(ctx, old.id))
 	_, err := others.CreateThread(ctx, state.NewThread{ID: old.id, Set: map[string]jsonText{"log": raw(`"no list"`)}})
 	must(t, err)
@@ -91,6 +92,23 @@ func TestHeadOfAnotherThread(t *testing.T) {
 	again.commit(func(c *state.Commit) { c.Append = nil })
 	snap := again.load(0)
 	equal(t, "channels", snap.Channels, map[string]state.ChannelRef{"log": {Set: 1}, "n": {Set: 3}})
+}
+
+func TestAStoreKeepsNothingOfThreadsItGaveBack(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{})
+	for range 3 {
+		th := create(t, s)
+		th.commit()
+		must(t, s.Release(t.Context(), th.lease))
+	}
+	equal(t, "threads remembered", []int{len(s.heads.at), s.heads.order.Len()}, []int{0, 0})
+	th := create(t, s)
+	th.commit()
+	stale := th.lease
+	stale.Token--
+	s.heads.leave(stale)
+	equal(t, "of one that is held", len(s.heads.at), 1)
 }
 
 func TestHeadsAreBounded(t *testing.T) {

@@ -60,5 +60,8 @@ func (s *Store) Release(ctx context.Context, l state.Lease) error {
 	if errors.Is(err, state.ErrLeaseLost) {
 		return nil
 	}
+	if err == nil {
+		s.heads.leave(l)
+	}
 	return err
 }
