@@ -90,7 +90,7 @@ $(CONSUL): deploy/consul/go.mod deploy/consul/go.sum
 
 .PHONY: test
 test: $(if $(SHORT),,redis consul nginx prometheus) ## every test, under the race detector where a C compiler is there
-	$(GO) test $(RACE) -timeout 15m $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)') $(PKG)
+	$(GO) test $(RACE) -timeout 20m $(if $(SHORT),-short) $(if $(RUN),-run '$(RUN)') $(PKG)
 
 .PHONY: check
 check: lint tidy cross ## what a change must pass: lint, tidy, cross-builds, tests with -race, fuzzing

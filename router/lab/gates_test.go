@@ -8,7 +8,12 @@ func TestTheDefaultPolicyHoldsItsGates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	const room = 1.15
+	// What one seed says varies; `make lab` takes twenty and gives no room. The race
+	// detector finds nothing in a simulation that is one goroutine, and slows it.
+	room, seeds := 1.15, []uint64{1, 2, 3}
+	if raced {
+		room, seeds = 1.5, seeds[:1]
+	}
 	for _, gate := range Gates() {
 		all, err := Gate(gate)
 		if err != nil {
@@ -20,7 +25,7 @@ func TestTheDefaultPolicyHoldsItsGates(t *testing.T) {
 				if len(s.Gate) == 0 {
 					t.Skip("nothing must hold here")
 				}
-				r := report(t, s, []string{Default}, 1, 2, 3)
+				r := report(t, s, []string{Default}, seeds...)
 				for _, v := range r.Verdicts {
 					if v.Policy != Default || v.Holds {
 						continue

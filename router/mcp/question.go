@@ -56,12 +56,15 @@ func (c *conn) question(a *asker, id protocol.RequestId, q router.Question, task
 	c.partings.Go(func() {
 		defer a.open.Add(-1)
 		defer resume()
-		got := router.QuestionAnswer{Action: actionCancel}
+		got := cancelledAnswer
 		select {
 		case got = <-answers:
 		case <-a.ctx.Done():
 		case <-c.link.gone():
 			return
+		}
+		if a.ctx.Err() != nil { // the call ended first, whatever the person said then
+			got = cancelledAnswer
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), farewell)
 		defer cancel()
@@ -72,31 +75,33 @@ func (c *conn) question(a *asker, id protocol.RequestId, q router.Question, task
 	})
 }
 
+// cancelledAnswer is that of a question that nobody answered.
+var cancelledAnswer = router.QuestionAnswer{Action: actionCancel}
+
 // put asks the person. What goes wrong there cancels the question, and no more:
 // the call is the server's to end.
 func (c *conn) put(a *asker, q router.Question) (got router.QuestionAnswer) {
-	cancelled := router.QuestionAnswer{Action: actionCancel}
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("asking a person failed", "error", recovered(p).Message)
-			got = cancelled
+			got = cancelledAnswer
 		}
 	}()
 	select {
 	case <-a.turn:
 		defer func() { a.turn <- struct{}{} }()
 	case <-a.ctx.Done():
-		return cancelled
+		return cancelledAnswer
 	}
 	got, err := a.ask(a.ctx, q)
 	content := bytes.TrimSpace(got.Content)
 	switch {
 	case err != nil:
 		c.log.Debug("a question was not answered", "error", c.secrets.text(excerpt(err.Error())))
-		return cancelled
+		return cancelledAnswer
 	case got.Action != actionAccept && got.Action != actionDecline,
 		len(content) > 0 && (content[0] != '{' || !json.Valid(content)):
-		return cancelled
+		return cancelledAnswer
 	}
 	return got
 }
