@@ -3,6 +3,8 @@ package redistest
 import (
 	"bufio"
 	"net"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -31,7 +33,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{t: t, target: target, addr: hostPort(at.number), links: map[*link]bool{}}
+	p := &Proxy{t: t, target: target, addr: aside(at.number), links: map[*link]bool{}}
 	p.Accept()
 	t.Cleanup(func() {
 		p.Refuse()
@@ -41,6 +43,15 @@ func NewProxy(t testing.TB, target string) *Proxy {
 		}
 	})
 	return p
+}
+
+// aside is an address where nobody else listens, also while the proxy refuses: on
+// Linux all of 127/8 is this machine's, and others keep to its first address.
+func aside(port int) string {
+	if runtime.GOOS != "linux" {
+		return hostPort(port)
+	}
+	return net.JoinHostPort("127.0.0.3", strconv.Itoa(port))
 }
 
 // Addr returns host:port.
