@@ -10,7 +10,7 @@ GO      ?= go
 PKG     ?= ./...
 RUN     ?=
 FUZZTIME ?= 1m
-BENCH   ?= ^Benchmark(Superstep|FanOut100|Pick100|RoutedHop|AppendGrowth|Call)
+BENCH   ?= ^Benchmark(Superstep|FanOut100|Pick|RoutedHop|AppendGrowth|Call)
 BENCHTIME ?= 1s
 
 BIN          := $(CURDIR)/.bin
