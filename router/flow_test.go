@@ -67,7 +67,7 @@ func TestAFlowKeepsItsPromisesWhateverComes(t *testing.T) {
 		f := router.NewFlow[int](capacity)
 		var finals, got []int
 		token, newest := map[int]string{}, map[string]int{}
-		held, lost := 0, 0
+		var held, lost int
 		for i := range rapid.IntRange(0, 60).Draw(t, "events") {
 			switch what := rapid.SampledFrom([]string{"a", "b", "final", "next"}).Draw(t, "what"); what {
 			case "final":

@@ -49,7 +49,7 @@ func (h *hop) askInput(ctx context.Context, rec state.Record) error {
 		}
 		name := fmt.Sprintf("input-%s-%d-%d-%s", rec.Hop, rec.Round, rec.Attempt, key)
 		q := Question{Message: e.Params.Message, Schema: e.Params.Schema, URL: e.Params.URL}
-		answer, err := h.answerOf(ctx, rec, q, func(question, schema any) (json.RawMessage, error) {
+		answer, err := answerOf(rec, q, func(question, schema any) (json.RawMessage, error) {
 			return h.journal.Ask(ctx, name, question, schema)
 		})
 		if err != nil {
@@ -91,7 +91,7 @@ func orText(text, otherwise string) string {
 
 // answerOf puts a question and reads the answer, with the schema's defaults in what
 // was left out.
-func (h *hop) answerOf(ctx context.Context, rec state.Record, q Question, put func(question, schema any) (json.RawMessage, error)) (QuestionAnswer, error) {
+func answerOf(rec state.Record, q Question, put func(question, schema any) (json.RawMessage, error)) (QuestionAnswer, error) {
 	var a QuestionAnswer
 	question := map[string]any{
 		"question": q.Message, "server": rec.Server, "tool": rec.Tool, "hop": rec.Hop,
@@ -210,7 +210,7 @@ func (h *hop) liveAsk(rec *state.Record) func(context.Context, Question) (Questi
 	return func(ctx context.Context, q Question) (QuestionAnswer, error) {
 		asked++ // one at a time: a call's questions are put one after another
 		name := fmt.Sprintf("live-%s-%d-%d-%d", rec.Hop, rec.Round, rec.Attempt, asked)
-		return h.answerOf(ctx, *rec, q, func(question, schema any) (json.RawMessage, error) {
+		return answerOf(*rec, q, func(question, schema any) (json.RawMessage, error) {
 			return h.journal.AskLive(ctx, name, question, schema)
 		})
 	}

@@ -34,7 +34,7 @@ func (p *prober) look(ctx context.Context, t target, timeout time.Duration) (f f
 	}
 	f.void = ctx.Err() != nil
 	f.fault, f.says = err.Error(), health.Failure
-	own := new(toolFault)
+	own := new(toolError)
 	failed, is := errors.AsType[*CallError](err)
 	switch {
 	case errors.As(err, &own):
@@ -50,10 +50,10 @@ func (p *prober) look(ctx context.Context, t target, timeout time.Duration) (f f
 	return f
 }
 
-// toolFault is a tool's own error: the server did its part.
-type toolFault struct{ text string }
+// toolError is a tool's own error: the server did its part.
+type toolError struct{ text string }
 
-func (e *toolFault) Error() string { return "the tool's own error: " + e.text }
+func (e *toolError) Error() string { return "the tool's own error: " + e.text }
 
 func (p *prober) ask(ctx context.Context, t target, timeout time.Duration) (err error) {
 	defer func() {
@@ -77,7 +77,7 @@ func (p *prober) ask(ctx context.Context, t target, timeout time.Duration) (err 
 	case result == nil:
 		return &CallError{Code: OutputInvalid, Message: "the server answered nothing"}
 	case result.IsError:
-		return &toolFault{some([]string{result.Text})}
+		return &toolError{some([]string{result.Text})}
 	}
 	return nil
 }

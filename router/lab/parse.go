@@ -69,18 +69,18 @@ func readScenario(m *document.Mapping, s *Scenario) {
 	set(m, "duration", &s.Duration, (*document.Node).Duration)
 	set(m, "warmup", &s.Warmup, moment)
 	set(m, "calls", &s.Calls, readCalls)
-	set(m, "routers", &s.Routers, whole(1, maxRouters))
+	set(m, "routers", &s.Routers, whole(maxRouters))
 	set(m, "load_age", &s.LoadAge, (*document.Node).Duration)
 	set(m, "news_age", &s.NewsAge, (*document.Node).Duration)
 	set(m, "share", &s.Share, (*document.Node).Duration)
-	set(m, "attempts", &s.Attempts, whole(1, 100))
+	set(m, "attempts", &s.Attempts, whole(100))
 	set(m, "effect", &s.Effect, func(n *document.Node) state.Effect {
 		return state.Effect(n.OneOf(string(state.Safe), string(state.Conditional), string(state.Unsafe)))
 	})
 	set(m, "timeout", &s.Timeout, (*document.Node).Duration)
 	set(m, "hedge", &s.Hedge, readHedge)
-	set(m, "retry_share", &s.RetryShare, number(0, 1))
-	set(m, "retry_floor", &s.RetryFloor, whole(1, 1000))
+	set(m, "retry_share", &s.RetryShare, number(1))
+	set(m, "retry_floor", &s.RetryFloor, whole(1000))
 	set(m, "slow", &s.Slow, (*document.Node).Duration)
 	set(m, "watch", &s.Watch, (*document.Node).Word)
 	set(m, "settle", &s.Settle, (*document.Node).Duration)
@@ -106,11 +106,11 @@ func list[T any](read func(*document.Node) T) func(*document.Node) []T {
 	}
 }
 
-func whole(low, high int64) func(*document.Node) int {
-	return func(n *document.Node) int { return int(n.Int(low, high)) }
+func whole(high int64) func(*document.Node) int {
+	return func(n *document.Node) int { return int(n.Int(1, high)) }
 }
 
-func number(low, high float64) func(*document.Node) float64 {
+func number(high float64) func(*document.Node) float64 {
 	return func(n *document.Node) float64 {
 		var x float64
 		switch v := n.Value().(type) {
@@ -120,15 +120,15 @@ func number(low, high float64) func(*document.Node) float64 {
 			x = v
 		default:
 			n.Fault("", "%s is expected here, not %s", document.Number, n.Kind)
-			return low
+			return 0
 		}
 		switch {
-		case !(x >= low && x <= high) && math.IsInf(high, 1):
-			n.Fault("", "a number of at least %v is expected here, not %v", low, x)
-			return low
-		case !(x >= low && x <= high):
-			n.Fault("", "a number from %v to %v is expected here, not %v", low, high, x)
-			return low
+		case !(x >= 0 && x <= high) && math.IsInf(high, 1):
+			n.Fault("", "a number of at least 0 is expected here, not %v", x)
+			return 0
+		case !(x >= 0 && x <= high):
+			n.Fault("", "a number from 0 to %v is expected here, not %v", high, x)
+			return 0
 		}
 		return x
 	}
@@ -136,7 +136,7 @@ func number(low, high float64) func(*document.Node) float64 {
 
 // positive is a number above 0.
 func positive(n *document.Node) float64 {
-	x := number(0, math.Inf(1))(n)
+	x := number(math.Inf(1))(n)
 	if x == 0 && n.Kind == document.Number {
 		n.Fault("", "a number above 0 is expected here")
 	}
@@ -159,7 +159,7 @@ func readCheck(n *document.Node) Check {
 	}
 	c.Metric = Metric(m.Require("metric").OneOf(words...))
 	limit := func(n *document.Node) *float64 {
-		x := number(0, math.Inf(1))(n)
+		x := number(math.Inf(1))(n)
 		return &x
 	}
 	set(m, "at_most", &c.AtMost, limit)
@@ -196,7 +196,7 @@ func readCalls(n *document.Node) Calls {
 		m := n.Mapping("at", "rate")
 		var r Rate
 		set(m, "at", &r.At, moment)
-		set(m, "rate", &r.Rate, number(0, math.Inf(1)))
+		set(m, "rate", &r.Rate, number(math.Inf(1)))
 		return r
 	}))
 	if m != nil && len(m.Entries()) != 1 {

@@ -17,15 +17,15 @@ func readServer(n *document.Node) Server {
 		return v
 	}
 	v.Name = m.Require("name").Word()
-	set(m, "count", &v.Count, whole(1, maxServers))
-	set(m, "workers", &v.Workers, whole(1, 100_000))
+	set(m, "count", &v.Count, whole(maxServers))
+	set(m, "workers", &v.Workers, whole(100_000))
 	set(m, "time", &v.Time, (*document.Node).Duration)
 	set(m, "spread", &v.Spread, func(n *document.Node) Spread {
 		return Spread(n.OneOf(string(Exponential), string(Fixed), string(Lognormal)))
 	})
 	set(m, "sigma", &v.Sigma, positive)
 	set(m, "latency_p95", &v.LatencyP95, (*document.Node).Duration)
-	set(m, "max_concurrent", &v.MaxConcurrent, whole(1, 1_000_000))
+	set(m, "max_concurrent", &v.MaxConcurrent, whole(1_000_000))
 	set(m, "weight", &v.Weight, positive)
 	set(m, "joins", &v.Joins, moment)
 	set(m, "leaves", &v.Leaves, moment)
@@ -50,9 +50,9 @@ func readChange(n *document.Node) Change {
 func readBehaviour(m *document.Mapping, b *Behaviour) {
 	set(m, "speed", &b.Speed, positive)
 	set(m, "stuck", &b.Stuck, (*document.Node).Duration)
-	set(m, "fails", &b.Fails, number(0, 1))
+	set(m, "fails", &b.Fails, number(1))
 	set(m, "fails_in", &b.FailsIn, (*document.Node).Duration)
-	set(m, "tool_errors", &b.ToolErrors, number(0, 1))
+	set(m, "tool_errors", &b.ToolErrors, number(1))
 	set(m, "tool_errors_in", &b.ToolErrorsIn, (*document.Node).Duration)
 	set(m, "down", &b.Down, (*document.Node).Bool)
 }

@@ -163,37 +163,31 @@ func (c *coordinator) goesOn(at time.Duration) bool {
 	return c.phase == started
 }
 
-// finish completes a request that went on; false: something else ended it first.
-func (c *coordinator) finish(at time.Duration) bool {
+// finish completes a request that went on, unless something else ended it first.
+func (c *coordinator) finish(at time.Duration) {
 	c.tick(at)
-	if c.phase != started {
-		return false
-	}
-	c.phase = completed
-	return true
+	c.ends(completed)
 }
 
-// cancel is the caller's; false: the request has ended before.
-func (c *coordinator) cancel(at time.Duration) bool {
+// cancel is the caller's.
+func (c *coordinator) cancel(at time.Duration) {
 	c.tick(at)
-	return c.ends(cancelled)
+	c.ends(cancelled)
 }
 
 // expire ends the request by the caller's deadline, of which the caller knows best
 // when it has passed.
-func (c *coordinator) expire(at time.Duration) bool {
+func (c *coordinator) expire(at time.Duration) {
 	c.tick(at)
-	if !c.ends(timedOut) {
-		return false
+	if c.ends(timedOut) {
+		c.ranOut = callerClock
 	}
-	c.ranOut = callerClock
-	return true
 }
 
 // disconnect is the end of the connection, or any other failure of the transport.
-func (c *coordinator) disconnect(at time.Duration) bool {
+func (c *coordinator) disconnect(at time.Duration) {
 	c.tick(at)
-	return c.ends(failed)
+	c.ends(failed)
 }
 
 func (c *coordinator) ends(as phase) bool {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -69,7 +68,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		if !bytes.HasPrefix(stream, got) || !e.over && len(got) != len(stream) {
-			t.Fatal(fmt.Sprintf("%q became %q", stream, got))
+			t.Fatalf("%q became %q", stream, got)
 		}
 	})
 }

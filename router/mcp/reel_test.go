@@ -56,7 +56,7 @@ type note struct {
 
 // opening answers what comes before calls; false: it is nothing of that kind.
 func (r *reel) opening(n *note) (string, bool) {
-	result := ""
+	var result string
 	switch n.Method {
 	case "server/discover":
 		if !r.modern {

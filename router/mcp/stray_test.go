@@ -84,7 +84,7 @@ func TestWhatAConnectionRemembersOfItsRequestsIsBounded(t *testing.T) {
 // Over HTTP the answer may be read in the moment in which the caller gives up.
 func TestAnAnswerReadAfterItsCancelIsSuppressedOverHTTPToo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	ctx, ex := withExchange(ctx, 7)
+	_, ex := withExchange(ctx, 7)
 	l := &httpLink{asked: newRequests(newTally())}
 	req := transport.JSONRPCRequest{ID: protocol.NewRequestId(int64(7)), Method: "tools/call"}
 	resp := &transport.JSONRPCResponse{ID: req.ID, Result: []byte(`{"content":[]}`)}

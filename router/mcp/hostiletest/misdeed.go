@@ -67,10 +67,7 @@ func (s *Server) misbehave(f Fault, m *message, v voice, answer string) {
 	case ShedsLoad:
 		v.say(s.result(m, `{"resultType":"input_required","requestState":"not yet"}`))
 	case AsksPeople:
-		for n := range 10_000 {
-			v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask-%d","method":"elicitation/create","params":{"message":"And?","requestedSchema":{"type":"object","properties":{}}}}`, n))
-		}
-		wait(v)
+		askPeople(v)
 	case Redirects:
 		v.misdeed(Redirects, m, s.Elsewhere)
 	case Stray, Asks, FloodsProgress, FloodsThenEnds, FallingProgress, ForeignProgress:
@@ -78,6 +75,14 @@ func (s *Server) misbehave(f Fault, m *message, v voice, answer string) {
 	default:
 		v.misdeed(f, m, answer)
 	}
+}
+
+// askPeople asks and never answers.
+func askPeople(v voice) {
+	for n := range 10_000 {
+		v.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask-%d","method":"elicitation/create","params":{"message":"And?","requestedSchema":{"type":"object","properties":{}}}}`, n))
+	}
+	wait(v)
 }
 
 // wait ends when nobody listens any more; a child process waits until it is ended.

@@ -2,6 +2,7 @@ package hostiletest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"sync"
@@ -42,7 +43,7 @@ func Play() bool {
 	}
 	s := &Server{}
 	if err := json.Unmarshal([]byte(role), s); err != nil {
-		os.Stderr.WriteString("no server: " + err.Error() + "\n")
+		fmt.Fprintf(os.Stderr, "no server: %v\n", err)
 		os.Exit(2)
 	}
 	s.playStdio()

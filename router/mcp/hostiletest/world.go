@@ -1,6 +1,7 @@
 package hostiletest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 )
 
 // World is where tools take effect. It outlives every server, and what it counts
@@ -123,7 +125,14 @@ func (s *Server) tell(path string, m *message) (d deed, err error) {
 		ledger = "of " + s.ID
 	}
 	q := url.Values{"server": {s.ID}, "ledger": {ledger}, "method": {m.Method}, "key": {m.Params.Arguments.Key}, "order": {m.Params.Arguments.Order}}
-	resp, err := http.Post(s.World+path+"?"+q.Encode(), "", nil)
+	// A call that was cancelled was still made: the world hears of it.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.World+path+"?"+q.Encode(), nil)
+	if err != nil {
+		return d, fmt.Errorf("the world cannot be told: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return d, fmt.Errorf("the world cannot be told: %w", err)
 	}

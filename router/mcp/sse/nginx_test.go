@@ -150,6 +150,7 @@ func get(t *testing.T, url string) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
 
@@ -187,7 +188,7 @@ func TestThroughNginxEventsArriveAsTheyHappen(t *testing.T) {
 		}
 	}), nil))
 	t.Cleanup(ts.Close)
-	resp := get(t, proxy(t, ts.URL, buffering))
+	resp := get(t, proxy(t, ts.URL, buffering)) //nolint:bodyclose // get does
 	if resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("Cache-Control") != "no-cache" {
 		t.Errorf("%v", resp.Header)
 	}
@@ -219,7 +220,7 @@ func TestThroughNginxEventsOfAServerWithoutTheHeaderArriveInOneBurst(t *testing.
 		}
 	}))
 	t.Cleanup(ts.Close)
-	got := events(t, get(t, proxy(t, ts.URL, buffering)))
+	got := events(t, get(t, proxy(t, ts.URL, buffering))) //nolint:bodyclose // get does
 	for i := range 5 {
 		if event, ok := await(t, got); !ok || event != fmt.Sprint(i) {
 			t.Fatalf("event %d: %q, %t", i, event, ok)
@@ -263,7 +264,7 @@ func TestThroughNginxCommentLinesKeepAQuietStreamAlive(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := events(t, get(t, proxy(t, quietServer(t, tt.every), "proxy_read_timeout 2s;")))
+			got := events(t, get(t, proxy(t, quietServer(t, tt.every), "proxy_read_timeout 2s;"))) //nolint:bodyclose // get does
 			if event, _ := await(t, got); event != tt.want {
 				t.Errorf("%q, want %q", event, tt.want)
 			}
@@ -291,7 +292,7 @@ func TestTheShippedConfigurationStreams(t *testing.T) {
 		}
 	}))
 	t.Cleanup(ts.Close)
-	got := events(t, get(t, proxy(t, ts.URL, string(shipped))))
+	got := events(t, get(t, proxy(t, ts.URL, string(shipped)))) //nolint:bodyclose // get does
 	for range 3 {
 		if _, ok := await(t, got); !ok {
 			t.Fatal("the stream ended")
