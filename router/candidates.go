@@ -69,10 +69,6 @@ func (c *Candidates) Pick(by Choosing, seed uint64, now time.Time, before []int,
 	return c.ballot.picked, c.ballot.level == again || c.ballot.level == lastHope
 }
 
-// Weights are those of the last decision, by candidate; the caller must not keep
-// them.
-func (c *Candidates) Weights() []float64 { return c.ballot.weights }
-
 // filled is the policy with its defaults, as decisions take it.
 func (p Choosing) filled() policy {
 	if p.Score == nil {

@@ -131,7 +131,7 @@ func (r *Router) sort(p *pool, k *known, c *state.Call, now time.Time) {
 		}
 		e := entry{
 			server: k.server, offer: o, known: k,
-			series:   r.health.Series(k.server.ID, c.Capability, now),
+			series:   r.health.Series(k.server.ID, o.Capability, now), // in the offer's spelling, as probes know it
 			declared: health.Declared{LatencyP95: k.latencyP95(t), MaxConcurrent: k.maxConcurrent(t)},
 			match:    preference(k.server, o, c.Prefer),
 			prefers:  len(c.Prefer) > 0,

@@ -79,8 +79,9 @@ type Offer struct {
 	Probe      any            // minimal arguments of the health check; nil: none
 }
 
-// Verify is a safe tool of the same server that tells whether a call of unknown
-// outcome took effect.
+// Verify is a safe tool of the same server, at the same endpoint, that tells whether
+// a call of unknown outcome took effect. A call that it says did not happen is made
+// again within the hop's count of attempts.
 type Verify struct {
 	Tool   string
 	With   *expr.Template // its arguments; nil: those of the call. Names: with (the tool's arguments), key
