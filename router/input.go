@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"junction/state"
 	"junction/state/schema"
+	"junction/state/value"
 )
 
 // Actions of an answer to an elicitation (MCP, "Elicitation").
@@ -63,7 +65,7 @@ func (h *hop) askInput(ctx context.Context, rec state.Record) error {
 	if waits != nil {
 		return waits
 	}
-	h.input, h.task, h.kin, h.only = answers, rec.Remote, orText(rec.Service, rec.Server), rec.Server
+	h.input, h.task, h.kin, h.only = answers, rec.Remote, cmp.Or(rec.Service, rec.Server), rec.Server
 	h.open = h.open || rec.Remote != nil && rec.Effect != state.Safe // a task that was begun stays to be settled
 	h.record = &rec
 	h.asked = append(h.asked, rec)
@@ -80,13 +82,6 @@ func (h *hop) forget(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func orText(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // answerOf puts a question and reads the answer, with the schema's defaults in what
@@ -131,8 +126,8 @@ func answerSchema(q Question) (any, error) {
 		if _, err := schema.Compile(q.Schema); err != nil {
 			return nil, fmt.Errorf("the schema of a server's question: %w", err)
 		}
-		var asked map[string]any
-		if err := json.Unmarshal(q.Schema, &asked); err != nil {
+		asked, err := objectOf(q.Schema)
+		if err != nil {
 			return nil, fmt.Errorf("the schema of a server's question: %w", err)
 		}
 		// What has a default may be left out.
@@ -167,28 +162,38 @@ func texts(v any) []any {
 // withDefaults fills in what an answer leaves out and the schema has a default for
 // (SEP-1034).
 func withDefaults(raw, content json.RawMessage) (json.RawMessage, error) {
-	filled := map[string]any{}
-	if len(content) > 0 {
-		if err := json.Unmarshal(content, &filled); err != nil {
-			return nil, fmt.Errorf("the content of the answer is no object: %w", err)
+	filled, err := objectOf(content)
+	if err != nil {
+		return nil, fmt.Errorf("the content of the answer: %w", err)
+	}
+	asked, err := objectOf(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of a server's question: %w", err)
+	}
+	properties, _ := asked["properties"].(map[string]any)
+	for name, v := range properties {
+		p, _ := v.(map[string]any)
+		if _, given := filled[name]; !given && p["default"] != nil {
+			filled[name] = p["default"]
 		}
 	}
-	var asked struct {
-		Properties map[string]struct {
-			Default any `json:"default"`
-		} `json:"properties"`
+	return value.Encode(filled)
+}
+
+// objectOf reads an object, whose numbers stay exact; nothing is an empty one.
+func objectOf(raw json.RawMessage) (map[string]any, error) {
+	if len(raw) == 0 {
+		return map[string]any{}, nil
 	}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &asked); err != nil {
-			return nil, fmt.Errorf("the schema of a server's question: %w", err)
-		}
+	v, err := value.Parse(raw)
+	if err != nil {
+		return nil, err
 	}
-	for name, p := range asked.Properties {
-		if _, given := filled[name]; !given && p.Default != nil {
-			filled[name] = p.Default
-		}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("it is of type %s, not an object", value.Kind(v))
 	}
-	return json.Marshal(filled)
+	return object, nil
 }
 
 // encode is the result of elicitation/create.

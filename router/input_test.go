@@ -172,3 +172,17 @@ func TestWhatNobodyHereCanGiveFailsTheHop(t *testing.T) {
 		}
 	})
 }
+
+func TestNumbersOfAnAnswerStayExact(t *testing.T) {
+	f := newFleet().add("a", func(_ *router.Server, k *script) { k.answer = asksFirst("a") })
+	inBubble(t, f, router.Options{}, func(t *testing.T, r *router.Router) {
+		someone := &person{say: func(asked) string { return `{"content":{"name":"Ada","seat":9007199254740993}}` }}
+		ctx, _ := task{book: &ledgerBook{}, person: someone}.context(t)
+		if _, err := r.Do(ctx, work); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := string(f.calls[1].Call.Input.Responses["who"]), `{"action":"accept","content":{"name":"Ada","role":"reader","seat":9007199254740993}}`; got != want {
+			t.Errorf("answered %s, want %s", got, want)
+		}
+	})
+}
