@@ -1,0 +1,55 @@
+// Package bridge keeps one MCP client's connection whole while the servers behind it
+// die, restart and move (R37 to R39).
+//
+// A client speaks to a bridge over standard streams, as to any server ([Front]). Each
+// server behind it has a [Line]: a stable end upward, live sessions replaced
+// underneath. What lies between the two translates where client and server are of
+// different eras.
+//
+//	client ── stdio ── Front ── Bridge ─┬─ Line ── Session ── server
+//	                                    ├─ Line ── Session ── server
+//	                                    └─ a router's hop, where a capability is asked for
+//
+// # Invariants
+//
+//  1. The client's connection outlives every server. Each request of it is answered
+//     once: with a server's answer, or with an error that names the server, since when
+//     it is away and what was done about it. None waits for ever.
+//  2. What was sent and not answered is sent again only where [Request.Again] allows it,
+//     or the failure says that it was not executed. A request that was cancelled before
+//     it was sent is never sent.
+//  3. On a line requests leave in the order in which they came, also after a
+//     reconnect; nothing leaves on a new session before its handshake, and what is
+//     restored there (subscriptions, lists, log level), are done.
+//  4. A line's queue is bounded. Who comes when it is full is refused at once.
+//  5. A server cannot hold up another, nor the client's reading and writing; a client
+//     that does not read holds up no server. Notifications give way first, answers
+//     have room: as many as requests are open.
+//  6. Ids and progress tokens of one side never reach the other: each side has its own,
+//     so that a late or forged one finds nothing.
+//
+// # States of a line
+//
+//	            first request                 handshake, restored
+//	(idle) ─────────────────▶ reconnecting ──────────────────────▶ connected
+//	                            ▲      │ attempt failed: back-off    │
+//	                            │      └──────────┐                  │ gone · 3 heartbeats missed
+//	                            └─────────────────┴──────────────────┘
+//	any ── Close ──▶ closed
+//
+// A heartbeat is due every PingInterval in which nothing was heard, and missed when
+// PingTimeout passes without anything being heard. Back-off is R35's (250 ms, doubled
+// to 8 s, full jitter), never gives up and is reset by success; a request that comes
+// while a long one runs has one attempt made at once.
+//
+// # Orderings
+//
+//	cancel · queued                      the request leaves the queue, nothing is sent
+//	cancel · sent                        the session tells the server, the answer is dropped
+//	session gone · queued                it stays, and is sent on the next session
+//	session gone · sent, not executed    back to its place in the queue
+//	session gone · sent, unknown         Again: back to its place; else the error
+//	session gone · answered              the answer stands
+//	waited too long · queued             the error; it is not sent any more
+//	closed · any                         the error
+package bridge

@@ -1,0 +1,46 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+
+	"junction/router"
+	"junction/router/mcp"
+)
+
+// Session is one live connection to a server, its handshake done. [mcp.Wire] is one.
+type Session interface {
+	// Do makes one request. The error says what became of it where the server gave no
+	// answer: Execution is what decides whether it may be made again. When ctx ends
+	// the server is told, as its era and transport want it.
+	Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError)
+	// Notify sends a message that has no answer.
+	Notify(ctx context.Context, n mcp.Notification) error
+	// Ping asks for a sign of life: ping, in the later era server/discover.
+	Ping(ctx context.Context) *router.CallError
+	// Heard counts the messages that have come from the server, of any kind.
+	Heard() int64
+	// Modern says that the server speaks the later era (2026-07-28).
+	Modern() bool
+	// Document is the server's answer to the handshake: the result of initialize, or of
+	// server/discover.
+	Document() json.RawMessage
+	// Gone is closed when the connection can carry nothing any more; Why is then why.
+	Gone() <-chan struct{}
+	Why() *router.CallError
+	// Close ends the connection; when ctx ends first, by force.
+	Close(ctx context.Context)
+}
+
+// Dial opens a session. What the server sends by itself goes to e from the first
+// message after the handshake.
+type Dial func(ctx context.Context, e mcp.Events) (Session, *router.CallError)
+
+// Request is a client's request, and what is known of its effect.
+type Request struct {
+	mcp.Request
+	// Again says whether it may be made again after an attempt whose outcome is
+	// unknown: reads may, and calls of tools that are safe, or conditional under a
+	// key that the arguments carry. All others end with an error then (R31).
+	Again bool
+}
