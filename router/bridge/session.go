@@ -36,11 +36,26 @@ type Session interface {
 // message after the handshake.
 type Dial func(ctx context.Context, e mcp.Events) (Session, *router.CallError)
 
-// Request is a client's request, and what is known of its effect.
+// Request is a request for a [Line] to carry, and what is known of its effect.
 type Request struct {
-	mcp.Request
+	Method string // for people
+	// Make writes the request for the session that it is about to leave on: eras differ,
+	// and a server may come back in another one. It is asked anew for each attempt, and
+	// must not block.
+	Make func(s Session) *mcp.Request
 	// Again says whether it may be made again after an attempt whose outcome is
 	// unknown: reads may, and calls of tools that are safe, or conditional under a
 	// key that the arguments carry. All others end with an error then (R31).
 	Again bool
+}
+
+// Handler serves a [Front]'s client.
+type Handler interface {
+	// Begin takes a request in. It runs in the reader, so that requests are taken in the
+	// order in which they came, and must not block; wait is then called once, on a
+	// goroutine of its own, and returns the answer. ctx ends when the client cancels
+	// the request, or is gone: the answer is then dropped.
+	Begin(ctx context.Context, method string, params json.RawMessage) (wait func() mcp.Reply)
+	// Notified takes a notification in, cancels apart. It must not block.
+	Notified(n mcp.Notification)
 }
