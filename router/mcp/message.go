@@ -28,8 +28,13 @@ type Request struct {
 	// for.
 	Progress func(params json.RawMessage)
 	// Notify is told of every other notification that comes on this request's own
-	// stream (HTTP); nil: [Events.Notified] is. It must not block.
+	// stream (HTTP), or that names it as its subscription (the later era, any
+	// transport); nil: [Events.Notified] is. It must not block.
 	Notify func(Notification)
+	// Asked is told of each request of the server that comes on this request's own
+	// stream (HTTP); nil: [Events.Asked] is, as for those that come elsewhere. It must
+	// not block.
+	Asked func(ctx context.Context, method string, params json.RawMessage, answer func(Reply))
 }
 
 // Reply is what a server answered: either a result or an error of its own.
