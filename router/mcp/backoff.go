@@ -31,6 +31,10 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
+// Delay is the wait after the n-th failure in a row at a server, n from 1. Without a
+// Seed it is another one each time.
+func (b Backoff) Delay(server string, n int) time.Duration { return b.withDefaults().delay(server, n) }
+
 // delay returns the wait after the n-th failure in a row, n from 1.
 func (b Backoff) delay(server string, n int) time.Duration {
 	ceiling := b.Cap

@@ -35,6 +35,11 @@ type Request struct {
 	// stream (HTTP); nil: [Events.Asked] is, as for those that come elsewhere. It must
 	// not block.
 	Asked func(ctx context.Context, method string, params json.RawMessage, answer func(Reply))
+	// Sent is told, at most once, when the request has its place among all that goes to
+	// the server: whatever is handed in from then on leaves after it. A sender who keeps
+	// an order waits for it, or for the end of the request, before the next. It must not
+	// block.
+	Sent func()
 }
 
 // Reply is what a server answered: either a result or an error of its own.
