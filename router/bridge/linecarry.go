@@ -1,0 +1,123 @@
+package bridge
+
+import (
+	"sync"
+	"time"
+
+	"junction/router"
+	"junction/router/mcp"
+	"junction/state"
+)
+
+// mostLost is how many sessions may be lost under one request. One that ends its
+// server whenever it comes would do so for ever.
+const mostLost = 5
+
+// carry makes a request on v. sent is closed when the next may leave.
+func (l *Line) carry(v *live, w *errand, sent chan struct{}) {
+	next := sync.OnceFunc(func() { close(sent) })
+	defer next()
+	ctx, stop := v.during(w.ctx)
+	defer stop()
+	r := *w.request.Make(v.session)
+	told := r.Sent
+	r.Sent = func() {
+		next()
+		if told != nil {
+			told()
+		}
+	}
+	if ctx.Err() != nil { // between leaving the queue and now
+		l.back(v, w, mcp.Reply{}, &router.CallError{Code: router.Cancelled, Execution: state.NotExecuted, Message: "it was not sent"})
+		return
+	}
+	reply, e := v.session.Do(ctx, &r)
+	l.back(v, w, reply, e)
+}
+
+// back takes in what became of a request on v.
+func (l *Line) back(v *live, w *errand, reply mcp.Reply, e *router.CallError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := v.out[w]; !ok {
+		return // it was abandoned
+	}
+	delete(v.out, w)
+	switch {
+	case w.over:
+	case e == nil:
+		l.end(w, reply, nil)
+	case w.ctx.Err() != nil:
+		l.end(w, reply, e)
+	default:
+		l.failed(v, w, e)
+	}
+	v.drain()
+}
+
+// failed decides what follows a request that has no answer: it goes again, or the
+// failure is its outcome.
+func (l *Line) failed(v *live, w *errand, e *router.CallError) {
+	// The way there failed, not the server; what was cut because v was given up went
+	// the same way.
+	way := e.Code == router.Transport || e.Code == router.SessionExpired ||
+		e.Code == router.Cancelled && v.given()
+	never := e.Execution == state.NotExecuted
+	switch {
+	case l.state == Closed:
+		l.end(w, mcp.Reply{}, l.shut(state.Unknown))
+	case way && never:
+		l.giveUp(v, e, false)
+		l.again(w, e)
+	case never && e.Code == router.VersionUnsupported && !w.anew:
+		w.anew = true
+		l.giveUp(v, e, false)
+		l.again(w, e)
+	case never && e.Code == router.ServerOverload && e.RetryAfter > 0:
+		l.rest(w, e)
+	case way && w.request.Again:
+		w.unknown = true
+		l.again(w, e)
+	case way:
+		l.end(w, mcp.Reply{}, l.cutOff(e))
+	default:
+		l.end(w, mcp.Reply{}, e)
+	}
+}
+
+// again puts a request back in its place, to leave on the next session.
+func (l *Line) again(w *errand, e *router.CallError) {
+	if w.lost++; w.lost >= mostLost {
+		l.end(w, mcp.Reply{}, l.poison(w, e))
+		return
+	}
+	l.requeue(w, time.Now().Add(l.o.Wait), time.Time{})
+}
+
+// rest puts a request back for as long as the server asked, where that is not longer
+// than it may wait.
+func (l *Line) rest(w *errand, e *router.CallError) {
+	now := time.Now()
+	if w.rests == 0 {
+		w.until = now.Add(l.o.Wait)
+	}
+	w.rests++
+	until := now.Add(max(e.RetryAfter, l.pace.delay(w.rests)))
+	if !until.Before(w.until) {
+		l.end(w, mcp.Reply{}, e)
+		return
+	}
+	l.requeue(w, w.until, until)
+}
+
+func (l *Line) requeue(w *errand, until, rest time.Time) {
+	delete(l.out, w)
+	w.until, w.rest = until, rest
+	look := until
+	if !rest.IsZero() {
+		look = rest
+	}
+	w.clock.Reset(time.Until(look))
+	l.waiting.add(w)
+	l.signal()
+}

@@ -1,0 +1,311 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"junction/router"
+	"junction/router/mcp"
+	"junction/state"
+)
+
+// scripted is a server for a line, whose sessions do as a test says.
+type scripted struct {
+	t *testing.T
+
+	mu       sync.Mutex
+	attempts []time.Time
+	refuse   func(attempt int) *router.CallError // the nth, from 1; nil: it connects
+	prepare  func(*stand)                        // a new session
+	sessions []*stand
+}
+
+// stand is one session with a scripted server.
+type stand struct {
+	server *scripted
+	gone   chan struct{}
+	pings  int
+
+	mu     sync.Mutex
+	why    *router.CallError
+	heard  int64
+	sent   []*sending // in the order in which they entered Do
+	noted  []string
+	closed []time.Time
+
+	auto bool                                        // answers by itself
+	deaf bool                                        // Do and Ping return only when it is closed
+	slow func(*sending)                              // runs within Do before it says that it was sent
+	ping func(ctx context.Context) *router.CallError // nil: answers
+}
+
+// sending is a request that entered Do.
+type sending struct {
+	method string
+	at     time.Time
+	ctx    context.Context
+	begun  error // of ctx when it entered
+	answer chan outcome
+}
+
+type outcome struct {
+	reply mcp.Reply
+	err   *router.CallError
+}
+
+func (s *scripted) dial(ctx context.Context, _ mcp.Events) (Session, *router.CallError) {
+	s.mu.Lock()
+	s.attempts = append(s.attempts, time.Now())
+	n, refuse := len(s.attempts), s.refuse
+	s.mu.Unlock()
+	if refuse != nil {
+		if e := refuse(n); e != nil {
+			return nil, e
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, failure(router.Transport, state.NotExecuted, "too late")
+	}
+	v := &stand{server: s, gone: make(chan struct{})}
+	if s.prepare != nil {
+		s.prepare(v)
+	}
+	s.mu.Lock()
+	s.sessions = append(s.sessions, v)
+	s.mu.Unlock()
+	return v, nil
+}
+
+func (s *scripted) tried() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.attempts)
+}
+
+// session waits until all is quiet and returns the nth session, from 1.
+func (s *scripted) session(n int) *stand {
+	s.t.Helper()
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sessions) < n {
+		s.t.Fatalf("there were %d sessions, want %d", len(s.sessions), n)
+	}
+	return s.sessions[n-1]
+}
+
+func (v *stand) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	c := &sending{method: r.Method, at: time.Now(), ctx: ctx, begun: ctx.Err(), answer: make(chan outcome, 1)}
+	v.mu.Lock()
+	v.sent = append(v.sent, c)
+	v.mu.Unlock()
+	if v.slow != nil {
+		v.slow(c)
+	}
+	if r.Sent != nil {
+		r.Sent()
+	}
+	if v.auto {
+		v.hear()
+		return says(r.Method).reply, nil
+	}
+	over := ctx.Done()
+	if v.deaf {
+		over = nil
+	}
+	select {
+	case o := <-c.answer:
+		v.hear()
+		return o.reply, o.err
+	case <-v.gone:
+		select {
+		case o := <-c.answer:
+			return o.reply, o.err
+		default:
+		}
+		return mcp.Reply{}, failure(router.Transport, state.Unknown, "reset")
+	case <-over:
+		return mcp.Reply{}, failure(router.Cancelled, state.Unknown, "cancelled")
+	}
+}
+
+func (v *stand) Notify(_ context.Context, n mcp.Notification) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.noted = append(v.noted, fmt.Sprintf("%s after %d", n.Method, len(v.sent)))
+	return nil
+}
+
+func (v *stand) Ping(ctx context.Context) *router.CallError {
+	v.mu.Lock()
+	v.pings++
+	v.mu.Unlock()
+	switch {
+	case v.deaf:
+		<-v.gone
+		return failure(router.Transport, state.NotExecuted, "closed")
+	case v.ping != nil:
+		return v.ping(ctx)
+	}
+	v.hear()
+	return nil
+}
+
+func (v *stand) hear() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.heard++
+}
+
+func (v *stand) Heard() int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.heard
+}
+
+func (v *stand) Modern() bool              { return false }
+func (v *stand) Document() json.RawMessage { return nil }
+func (v *stand) Gone() <-chan struct{}     { return v.gone }
+
+func (v *stand) Why() *router.CallError {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.why
+}
+
+func (v *stand) Close(context.Context) {
+	v.mu.Lock()
+	v.closed = append(v.closed, time.Now())
+	v.mu.Unlock()
+	v.die("closed")
+}
+
+// die ends the connection.
+func (v *stand) die(why string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.why == nil {
+		v.why = failure(router.Transport, state.Unknown, why)
+		close(v.gone)
+	}
+}
+
+// methods are those of the requests that entered, in order.
+func (v *stand) methods() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []string
+	for _, c := range v.sent {
+		all = append(all, c.method)
+	}
+	return all
+}
+
+// of is the last request of that method.
+func (v *stand) of(method string) *sending {
+	v.server.t.Helper()
+	synctest.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range slices.Backward(v.sent) {
+		if c.method == method {
+			return c
+		}
+	}
+	v.server.t.Fatalf("%s was not sent", method)
+	return nil
+}
+
+func says(text string) outcome {
+	return outcome{reply: mcp.Reply{Result: json.RawMessage(fmt.Sprintf("%q", text))}}
+}
+
+func failure(code router.Code, x state.Execution, message string) *router.CallError {
+	return &router.CallError{Code: code, Execution: x, Message: message}
+}
+
+var refused = failure(router.Transport, state.NotExecuted, "connection refused")
+
+// always refuses every attempt with e.
+func always(e *router.CallError) func(int) *router.CallError {
+	return func(int) *router.CallError { return e }
+}
+
+// asked is a request under test.
+type asked struct {
+	method string
+	cancel context.CancelFunc
+	wait   func() (mcp.Reply, *router.CallError)
+	done   chan struct{}
+	got    outcome
+	at     time.Time
+}
+
+// ask begins a request and waits for its outcome aside.
+func ask(t *testing.T, l *Line, method string, again bool) *asked {
+	ctx, cancel := context.WithCancel(t.Context())
+	a := &asked{method: method, cancel: cancel, done: make(chan struct{})}
+	a.wait = l.Begin(ctx, &Request{
+		Method: method, Again: again,
+		Make: func(Session) *mcp.Request { return &mcp.Request{Method: method} },
+	})
+	go func() {
+		defer close(a.done)
+		reply, err := a.wait()
+		a.got, a.at = outcome{reply, err}, time.Now()
+	}()
+	return a
+}
+
+// open says whether it has no outcome when all is quiet.
+func (a *asked) open() bool {
+	synctest.Wait()
+	select {
+	case <-a.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// answered fails the test unless the request has a result.
+func (a *asked) answered(t *testing.T) {
+	t.Helper()
+	<-a.done
+	if a.got.err != nil {
+		t.Fatalf("%s failed: %v", a.method, a.got.err)
+	}
+	if want := fmt.Sprintf("%q", a.method); string(a.got.reply.Result) != want {
+		t.Fatalf("%s was answered %s", a.method, a.got.reply.Result)
+	}
+}
+
+// failed fails the test unless the request has that error.
+func (a *asked) failed(t *testing.T, code router.Code, x state.Execution) *router.CallError {
+	t.Helper()
+	<-a.done
+	if e := a.got.err; e == nil || e.Code != code || e.Execution != x {
+		t.Fatalf("%s: %s %v; want %s, %s", a.method, a.got.reply.Result, e, code, x)
+	}
+	return a.got.err
+}
+
+// lineTo opens a line to a scripted server, and closes it after the test.
+func lineTo(t *testing.T, o *LineOptions) (*Line, *scripted) {
+	s := &scripted{t: t}
+	if o.Name == "" {
+		o.Name = "docs"
+	}
+	if o.Backoff.Seed == 0 {
+		o.Backoff.Seed = 1
+	}
+	l := NewLine(s.dial, o)
+	t.Cleanup(func() { l.Close(context.Background()) })
+	return l, s
+}

@@ -1,0 +1,192 @@
+package bridge
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"junction/router"
+	"junction/state"
+)
+
+const (
+	// settling is how long what leaves next waits for what was under way on a session
+	// that was given up, so that it comes back to its place before them.
+	settling = 2 * time.Second
+	// draining is how long what is under way on such a session may go on, where the
+	// server still lives: one that is being replaced often ends what it began.
+	draining = 30 * time.Second
+	// closing is how long a session has to close in good order.
+	closing = 2 * time.Second
+	// returning is how long requests have to come back from a session that was closed.
+	returning = time.Second
+)
+
+// live is a session in use by a line, and what is under way on it.
+type live struct {
+	session Session
+	began   time.Time
+	ctx     context.Context // of what is under way
+	stop    context.CancelFunc
+	lost    chan struct{}        // closed when it was given up
+	settled chan struct{}        // closed when nothing new has to wait for what is under way
+	drained chan struct{}        // closed when it was given up and nothing is under way
+	notes   chan *errand         // leave one after another
+	out     map[*errand]struct{} // under way, until their Do returns; guarded by the line
+	empty   bool                 // drained is closed; guarded by the line
+}
+
+func newLive(ctx context.Context, s Session) *live {
+	v := &live{
+		session: s, began: time.Now(), out: map[*errand]struct{}{}, notes: make(chan *errand, mostNotes),
+		lost: make(chan struct{}), settled: make(chan struct{}), drained: make(chan struct{}),
+	}
+	v.ctx, v.stop = context.WithCancel(ctx)
+	return v
+}
+
+// given says whether it was given up.
+func (v *live) given() bool {
+	select {
+	case <-v.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// drain says so when v was given up and nothing is under way on it any more.
+func (v *live) drain() {
+	if len(v.out) == 0 && v.given() && !v.empty {
+		v.empty = true
+		close(v.drained)
+	}
+}
+
+// gone says whether its connection has ended.
+func (v *live) gone() bool {
+	select {
+	case <-v.session.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
+// note hands a notification over; when too many wait, it is dropped.
+func (v *live) note(w *errand) {
+	select {
+	case v.notes <- w:
+	default:
+	}
+}
+
+// tell sends notifications until v is lost.
+func (l *Line) tell(v *live) {
+	for {
+		select {
+		case <-v.lost:
+			return
+		case w := <-v.notes:
+			ctx, stop := v.during(w.ctx)
+			if err := v.session.Notify(ctx, *w.note); err != nil {
+				l.o.Logger.Debug("a notification was not sent", "server", l.o.Name, "method", w.note.Method, "err", err)
+			}
+			stop()
+		}
+	}
+}
+
+// during is ctx while v lasts.
+func (v *live) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	unlink := context.AfterFunc(v.ctx, stop)
+	return ctx, func() { unlink(); stop() }
+}
+
+// lose gives v up; force: nothing more is to be expected of it.
+func (l *Line) lose(v *live, why *router.CallError, force bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.giveUp(v, why, force)
+}
+
+// giveUp is lose for one who holds the lock.
+func (l *Line) giveUp(v *live, why *router.CallError, force bool) {
+	if l.live != v {
+		return
+	}
+	now := time.Now()
+	l.live, l.last, l.why, l.hopeless = nil, v, why, false
+	l.pace.lost(now, now.Sub(v.began))
+	l.waiting.dropNotes()
+	l.o.Logger.Warn("a server is away", "server", l.o.Name, "under way", len(v.out), "err", why)
+	l.part(v, force)
+	l.become(Reconnecting)
+}
+
+// part sees v off.
+func (l *Line) part(v *live, force bool) {
+	close(v.lost)
+	v.drain()
+	l.work.Go(func() { l.bury(v, force) })
+}
+
+// bury lets what is under way on v come to its end, closes v, and settles what has
+// not come back even then.
+func (l *Line) bury(v *live, force bool) {
+	settle := sync.OnceFunc(func() { close(v.settled) })
+	defer settle()
+	if !force {
+		if !v.within(settling, l.ctx.Done()) && !v.gone() {
+			settle()
+			v.within(draining-settling, l.ctx.Done())
+		}
+	}
+	v.stop()
+	if !force {
+		v.within(returning, l.hard.Done()) // servers are told of what ends here
+	}
+	ctx, stop := context.WithTimeout(l.hard, closing)
+	defer stop()
+	if force {
+		stop()
+	}
+	closed := make(chan struct{})
+	l.work.Go(func() { defer close(closed); v.session.Close(ctx) })
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+	if !v.within(returning, l.hard.Done()) {
+		l.abandon(v)
+	}
+}
+
+// within says whether nothing was under way any more before d had passed or end was
+// closed.
+func (v *live) within(d time.Duration, end <-chan struct{}) bool {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-v.drained:
+		return true
+	case <-wait.C:
+	case <-end:
+	}
+	return false
+}
+
+// abandon settles what a closed session has not given back. What it still does is
+// dropped.
+func (l *Line) abandon(v *live) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := &router.CallError{Code: router.Transport, Execution: state.Unknown, Message: "the connection was closed before an answer came"}
+	for w := range v.out {
+		delete(v.out, w)
+		if !w.over {
+			l.failed(v, w, e)
+		}
+	}
+}
