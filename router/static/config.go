@@ -27,6 +27,7 @@ type Config struct {
 	Contracts map[string]router.Contract
 	Consul    *Consul // where else servers are found; nil: nowhere
 	Routing   Routing // how they are chosen, tried again and watched
+	Proxy     Proxy   // how a bridge keeps them; read at its start only
 
 	prints map[string]string // by server id: digest of all that is declared of it
 	found  string            // digest of the section discovery; "": there is none

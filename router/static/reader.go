@@ -21,8 +21,8 @@ type reader struct {
 }
 
 func (r *reader) config(root *document.Node) *Config {
-	top := root.Mapping("store", "discovery", "routing", "mcpServers", "capabilities")
-	c := &Config{Contracts: contracts(top.Get("capabilities")), prints: map[string]string{}}
+	top := root.Mapping("store", "discovery", "routing", "proxy", "mcpServers", "capabilities")
+	c := &Config{Contracts: contracts(top.Get("capabilities")), Proxy: proxy(top.Get("proxy")), prints: map[string]string{}}
 	c.Store, _ = r.expanded(top.Get("store"))
 	if top.Has("mcpServers") {
 		for _, e := range top.Get("mcpServers").Mapping().Entries() {
