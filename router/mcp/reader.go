@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"regexp"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -65,41 +63,6 @@ func (s *stdio) read() {
 	close(s.dead)
 }
 
-// glimpse is how much is kept of either end of a line that is too long.
-const glimpse = 1024
-
-// readLine reads one line without its end. Of a line beyond limit it returns what
-// it begins and what it ends with, and skips the rest; of any other end is nil.
-func readLine(in *bufio.Reader, limit int) (line, end []byte, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		switch {
-		case end != nil:
-		case len(line)+len(part) <= limit:
-			line = append(line, part...)
-		default:
-			end = append(make([]byte, 0, 2*glimpse), line[max(0, len(line)-glimpse):]...)
-			if len(line) == 0 {
-				line = append(line, part[:min(len(part), glimpse)]...)
-			}
-		}
-		if end != nil {
-			tail := part[max(0, len(part)-glimpse):]
-			if over := len(end) + len(tail) - glimpse; over > 0 {
-				end = append(end[:0], end[min(over, len(end)):]...)
-			}
-			end = append(end, tail...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, end, err
-		}
-		return bytes.TrimRight(line, "\r\n"), end, err
-	}
-}
-
 // dispatch takes in a line; false: it is no message.
 func (s *stdio) dispatch(line []byte) bool {
 	var m message
@@ -145,13 +108,7 @@ func (s *stdio) hand(id int64, a answer) {
 	}
 }
 
-var (
-	// Before any member that has members of its own, and after all of them.
-	idFirst = regexp.MustCompile(`^\s*\{[^{\[]*"id"\s*:\s*(\d+)`)
-	idLast  = regexp.MustCompile(`"id"\s*:\s*(\d+)\s*\}\s*$`)
-
-	errNotJSON = errors.New("the answer is no message of JSON-RPC")
-)
+var errNotJSON = errors.New("the answer is no message of JSON-RPC")
 
 // salvage takes what there is in a line that is no message. Servers print all
 // manner of things to their output, and not all of it ends with its line.
@@ -165,14 +122,7 @@ func (s *stdio) salvage(line []byte) {
 // spoiled fails the request whose answer cannot be taken, where its id is seen at
 // either end of the line.
 func (s *stdio) spoiled(begin, end []byte, why error) {
-	m := idFirst.FindSubmatch(begin[:min(len(begin), glimpse)])
-	if m == nil {
-		m = idLast.FindSubmatch(end[max(0, len(end)-glimpse):])
-	}
-	if m == nil {
-		return
-	}
-	if id, ok := requestID(m[1]); ok {
+	if id, ok := requestID(idAt(begin, end)); ok {
 		s.hand(id, answer{err: unknown(router.OutputInvalid, why.Error(), why)})
 	}
 }
