@@ -39,10 +39,11 @@ type stand struct {
 	noted  []string
 	closed []time.Time
 
-	auto bool                                        // answers by itself
-	deaf bool                                        // Do and Ping return only when it is closed
-	slow func(*sending)                              // runs within Do before it says that it was sent
-	ping func(ctx context.Context) *router.CallError // nil: answers
+	auto  bool                                        // answers by itself
+	deaf  bool                                        // Do and Ping return only when it is closed
+	stuck chan struct{}                               // Close returns only when it is closed
+	slow  func(*sending)                              // runs within Do before it says that it was sent
+	ping  func(ctx context.Context) *router.CallError // nil: answers
 }
 
 // sending is a request that entered Do.
@@ -51,10 +52,10 @@ type sending struct {
 	at     time.Time
 	ctx    context.Context
 	begun  error // of ctx when it entered
-	answer chan outcome
+	answer chan fate
 }
 
-type outcome struct {
+type fate struct {
 	reply mcp.Reply
 	err   *router.CallError
 }
@@ -82,6 +83,13 @@ func (s *scripted) dial(ctx context.Context, _ mcp.Events) (Session, *router.Cal
 	return v, nil
 }
 
+// refuses says which attempts fail from now on.
+func (s *scripted) refuses(f func(attempt int) *router.CallError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = f
+}
+
 func (s *scripted) tried() []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +108,27 @@ func (s *scripted) session(n int) *stand {
 	return s.sessions[n-1]
 }
 
+// after waits until another session follows the nth, and until all is quiet.
+func (s *scripted) after(n int) *stand {
+	s.t.Helper()
+	for range 10_000 {
+		s.mu.Lock()
+		have := len(s.sessions)
+		s.mu.Unlock()
+		if have > n {
+			return s.session(n + 1)
+		}
+		pass(10 * time.Millisecond)
+	}
+	s.t.Fatalf("no session followed the %dth", n)
+	return nil
+}
+
+// pass lets virtual time go by.
+func pass(d time.Duration) { <-time.After(d) }
+
 func (v *stand) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
-	c := &sending{method: r.Method, at: time.Now(), ctx: ctx, begun: ctx.Err(), answer: make(chan outcome, 1)}
+	c := &sending{method: r.Method, at: time.Now(), ctx: ctx, begun: ctx.Err(), answer: make(chan fate, 1)}
 	v.mu.Lock()
 	v.sent = append(v.sent, c)
 	v.mu.Unlock()
@@ -183,6 +210,9 @@ func (v *stand) Close(context.Context) {
 	v.mu.Lock()
 	v.closed = append(v.closed, time.Now())
 	v.mu.Unlock()
+	if v.stuck != nil {
+		<-v.stuck
+	}
 	v.die("closed")
 }
 
@@ -222,35 +252,35 @@ func (v *stand) of(method string) *sending {
 	return nil
 }
 
-func says(text string) outcome {
-	return outcome{reply: mcp.Reply{Result: json.RawMessage(fmt.Sprintf("%q", text))}}
+func says(text string) fate {
+	return fate{reply: mcp.Reply{Result: json.RawMessage(fmt.Sprintf("%q", text))}}
 }
 
 func failure(code router.Code, x state.Execution, message string) *router.CallError {
 	return &router.CallError{Code: code, Execution: x, Message: message}
 }
 
-var refused = failure(router.Transport, state.NotExecuted, "connection refused")
+var refusal = failure(router.Transport, state.NotExecuted, "connection refused")
 
 // always refuses every attempt with e.
 func always(e *router.CallError) func(int) *router.CallError {
 	return func(int) *router.CallError { return e }
 }
 
-// asked is a request under test.
-type asked struct {
+// trial is a request that a test makes.
+type trial struct {
 	method string
 	cancel context.CancelFunc
 	wait   func() (mcp.Reply, *router.CallError)
 	done   chan struct{}
-	got    outcome
+	got    fate
 	at     time.Time
 }
 
-// ask begins a request and waits for its outcome aside.
-func ask(t *testing.T, l *Line, method string, again bool) *asked {
+// begin begins a request and waits for its fate aside.
+func begin(t *testing.T, l *Line, method string, again bool) *trial {
 	ctx, cancel := context.WithCancel(t.Context())
-	a := &asked{method: method, cancel: cancel, done: make(chan struct{})}
+	a := &trial{method: method, cancel: cancel, done: make(chan struct{})}
 	a.wait = l.Begin(ctx, &Request{
 		Method: method, Again: again,
 		Make: func(Session) *mcp.Request { return &mcp.Request{Method: method} },
@@ -258,13 +288,13 @@ func ask(t *testing.T, l *Line, method string, again bool) *asked {
 	go func() {
 		defer close(a.done)
 		reply, err := a.wait()
-		a.got, a.at = outcome{reply, err}, time.Now()
+		a.got, a.at = fate{reply, err}, time.Now()
 	}()
 	return a
 }
 
-// open says whether it has no outcome when all is quiet.
-func (a *asked) open() bool {
+// open says whether it has no fate when all is quiet.
+func (a *trial) open() bool {
 	synctest.Wait()
 	select {
 	case <-a.done:
@@ -275,7 +305,7 @@ func (a *asked) open() bool {
 }
 
 // answered fails the test unless the request has a result.
-func (a *asked) answered(t *testing.T) {
+func (a *trial) answered(t *testing.T) {
 	t.Helper()
 	<-a.done
 	if a.got.err != nil {
@@ -287,7 +317,7 @@ func (a *asked) answered(t *testing.T) {
 }
 
 // failed fails the test unless the request has that error.
-func (a *asked) failed(t *testing.T, code router.Code, x state.Execution) *router.CallError {
+func (a *trial) failed(t *testing.T, code router.Code, x state.Execution) *router.CallError {
 	t.Helper()
 	<-a.done
 	if e := a.got.err; e == nil || e.Code != code || e.Execution != x {
