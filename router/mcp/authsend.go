@@ -31,7 +31,7 @@ func (h *origin) send(req *http.Request, ex *exchange) (*http.Response, error) {
 // out makes one exchange, unless the request has ended by now. Of one that is sent
 // again nothing was done before.
 func (h *origin) out(req *http.Request, b *badge, ex *exchange) (*http.Response, error) {
-	if ex != nil {
+	if ex != nil && req.Method == http.MethodPost { // else its stream is taken up again
 		ex.sent.Store(false)
 		if !ex.flight.leave() {
 			return nil, ex.flight.ended(false)

@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +130,7 @@ type Client struct {
 	parting sync.WaitGroup   // requests that cancel tasks
 	tending chan struct{}    // as many tokens as tasks are looked after that were given up
 	peers   map[string]*peer // by server id
+	wires   map[*Wire]struct{}
 	tallies map[string]*tally
 	closed  bool
 }
@@ -136,7 +139,7 @@ var _ router.Caller = (*Client)(nil)
 
 // New returns a client without connections; nil options are allowed.
 func New(o *Options) *Client {
-	c := &Client{opts: o.withDefaults(), peers: map[string]*peer{}, tallies: map[string]*tally{}, spawn: newSpawner()}
+	c := &Client{opts: o.withDefaults(), peers: map[string]*peer{}, wires: map[*Wire]struct{}{}, tallies: map[string]*tally{}, spawn: newSpawner()}
 	c.tending = make(chan struct{}, lookedAfter)
 	c.base, c.end = context.WithCancel(context.Background())
 	return c
@@ -196,10 +199,14 @@ func (c *Client) Close(ctx context.Context) error {
 	c.closed = true
 	peers := c.peers
 	c.peers = map[string]*peer{}
+	wires := slices.Collect(maps.Keys(c.wires))
 	c.mu.Unlock()
 	c.lastWords(ctx)
 	c.end()
 	var ending sync.WaitGroup
+	for _, w := range wires {
+		ending.Go(func() { w.Close(ctx) })
+	}
 	for _, p := range peers {
 		ending.Go(func() { p.close(ctx) })
 	}

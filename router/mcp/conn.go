@@ -55,6 +55,8 @@ type conn struct {
 	noticed    func(k *catalog, announced bool)
 	held       func(name string, t *tool) *router.CallError // why a tool must not be called
 
+	wire *Wire // that the connection is of; nil: it is hops'
+
 	life    context.Context // ends when the connection is retired
 	leave   context.CancelFunc
 	heard   atomic.Pointer[subscription]

@@ -20,47 +20,61 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 		}
 	}()
 	p.mu.Lock()
-	legacy, last := p.legacy, p.known
+	last := p.known
 	p.mu.Unlock()
-	l, e := p.link()
+	c, settle, e := p.greet(ctx, nil)
 	if e != nil {
-		return nil, e
-	}
-	c, e = p.handshake(ctx, l, legacy)
-	if e != nil && !legacy && diedUnanswered(l) {
-		// Some servers end when their first message is not the one they know.
-		l.stop(ctx)
-		if l, e = p.link(); e != nil {
-			return nil, e
-		}
-		legacy = true
-		c, e = p.handshake(ctx, l, legacy)
-	}
-	var k *catalog
-	if e == nil {
-		c.known.Store(last) // what did not change is not parsed again
-		c.pace = &p.pace
-		c.subscribe(ctx)
-		c.stand(ctx)
-		if k, e = c.reread(ctx, last); e != nil {
-			c.end(ctx, true)
-		}
-	}
-	if e != nil {
-		l.stop(ctx)
 		return nil, p.unopened(ctx, e)
 	}
-	p.mu.Lock()
-	p.legacy = legacy || !l.opening().wasAnswered()
-	p.mu.Unlock()
+	c.known.Store(last) // what did not change is not parsed again
+	c.pace = &p.pace
+	c.subscribe(ctx)
+	c.stand(ctx)
+	k, e := c.reread(ctx, last)
+	if e != nil {
+		c.end(ctx, true)
+		return nil, p.unopened(ctx, e)
+	}
+	settle()
 	p.noticed(c, k, true, false)
 	c.noticed = func(k *catalog, announced bool) { p.noticed(c, k, false, announced) }
 	c.held = p.held
 	return c, nil
 }
 
+// greet makes a link and does the handshake over it, for a wire or, nil, for hops.
+// settle keeps what was learnt of the server's era.
+func (p *peer) greet(ctx context.Context, w *Wire) (c *conn, settle func(), e *router.CallError) {
+	p.mu.Lock()
+	legacy := p.legacy
+	p.mu.Unlock()
+	l, e := p.link(w)
+	if e != nil {
+		return nil, nil, e
+	}
+	c, e = p.handshake(ctx, l, legacy, w)
+	if e != nil && !legacy && diedUnanswered(l) {
+		// Some servers end when their first message is not the one they know.
+		l.stop(ctx)
+		if l, e = p.link(w); e != nil {
+			return nil, nil, e
+		}
+		legacy = true
+		c, e = p.handshake(ctx, l, legacy, w)
+	}
+	if e != nil {
+		l.stop(ctx)
+		return nil, nil, e
+	}
+	return c, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.legacy = legacy || !l.opening().wasAnswered()
+	}, nil
+}
+
 // link starts the process or prepares the HTTP side.
-func (p *peer) link() (link, *router.CallError) {
+func (p *peer) link(w *Wire) (link, *router.CallError) {
 	server := p.server.Load()
 	o, d := &p.client.opts, &server.Dial
 	if d.URL != "" {
@@ -68,13 +82,16 @@ func (p *peer) link() (link, *router.CallError) {
 		if e != nil {
 			return nil, e
 		}
+		l.start.greeting = w.greets()
 		return l, nil
 	}
 	ch, err := p.client.spawn.start(d, o.Self, o.Grace)
 	if err != nil {
 		return nil, notSent(router.Transport, excerpt(err.Error()), err)
 	}
-	return newStdio(ch, o.MaxResponseBytes, p.tally), nil
+	l := newStdio(ch, o.MaxResponseBytes, p.tally, w)
+	l.start.greeting = w.greets()
+	return l, nil
 }
 
 // diedUnanswered reports whether a process ended at the probe for the later era.
@@ -93,7 +110,7 @@ func diedUnanswered(l link) bool {
 // handshake lets mcp-go find the era. It takes any answer to server/discover
 // for the later one; a server whose answer does not list the version is asked
 // again by the earlier handshake.
-func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *router.CallError) {
+func (p *peer) handshake(ctx context.Context, l link, legacy bool, w *Wire) (*conn, *router.CallError) {
 	o := &p.client.opts
 	for {
 		options := []mcpclient.ClientOption{mcpclient.WithDiscoverTimeout(o.ConnectTimeout / 3)}
@@ -101,6 +118,9 @@ func (p *peer) handshake(ctx context.Context, l link, legacy bool) (*conn, *rout
 			options = append(options, mcpclient.WithLegacyProtocolOnly())
 		}
 		client := mcpclient.NewClient(l, options...)
+		if w != nil {
+			client.OnNotification(w.hears)
+		}
 		if err := client.Start(ctx); err != nil {
 			return nil, asCallError(err)
 		}

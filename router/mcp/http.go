@@ -59,7 +59,8 @@ func newHTTPLink(d *router.Dial, o *Options, w *wallet, t *tally) (*httpLink, *r
 
 // SendRequest makes one exchange. Its error is a *router.CallError.
 func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	if err := l.start.admit(req.Method); err != nil {
+	req, err := l.start.admit(req)
+	if err != nil {
 		return nil, err
 	}
 	id, _ := req.ID.Value().(int64) // mcp-go's and ours are
@@ -91,14 +92,7 @@ func (l *httpLink) judge(ex *exchange, req transport.JSONRPCRequest,
 			(ex.status == http.StatusBadRequest || ex.status == http.StatusNotFound) {
 			return resp, nil // which error it is decides the era
 		}
-		// An answer it is, so that no cancel follows it; one that came late tells more
-		// than that it did.
-		ex.flight.answered(ex.id)
-		e := ex.rejection(l.hop.credentials || len(l.hop.wallet.cards) > 0)
-		if ex.unmet != nil {
-			e = ex.unmet.apply(e)
-		}
-		return nil, e
+		return nil, l.turnedDown(ex)
 	}
 	if e, ok := errors.AsType[*router.CallError](err); ok {
 		return nil, e // of what came before the request
@@ -115,6 +109,18 @@ func (l *httpLink) judge(ex *exchange, req transport.JSONRPCRequest,
 		return nil, ex.flight.ended(true)
 	}
 	return conclude(req, resp)
+}
+
+// turnedDown is the failure of a request that was answered by a status other than
+// 2xx; ex is locked. An answer it is, so that no cancel follows it; one that came late
+// tells more than that it did.
+func (l *httpLink) turnedDown(ex *exchange) *router.CallError {
+	ex.flight.answered(ex.id)
+	e := ex.rejection(l.hop.credentials || len(l.hop.wallet.cards) > 0)
+	if ex.unmet != nil {
+		e = ex.unmet.apply(e)
+	}
+	return e
 }
 
 // SendNotification sends a message that has no answer.

@@ -38,21 +38,31 @@ type opening struct {
 	discover json.RawMessage
 	initial  json.RawMessage // of initialize
 	verdict  *router.CallError
-	disputed bool // the server refused a version that it lists as supported
-	again    bool // … and is to be asked once more
+	greeting *Greeting // who stands behind us; nil: nobody
+	disputed bool      // the server refused a version that it lists as supported
+	again    bool      // … and is to be asked once more
 }
 
-// admit returns why a request must not be sent, if it must not.
-func (o *opening) admit(method string) error {
-	if method != string(protocol.MethodInitialize) {
-		return nil
+// admit returns a request as it is to be sent, or why it must not be.
+func (o *opening) admit(req transport.JSONRPCRequest) (transport.JSONRPCRequest, error) {
+	initial := req.Method == string(protocol.MethodInitialize)
+	if !initial && req.Method != string(protocol.MethodServerDiscover) {
+		return req, nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.verdict != nil {
-		return o.verdict
+	if initial && o.verdict != nil {
+		return req, o.verdict
 	}
-	return nil
+	if o.greeting == nil {
+		return req, nil
+	}
+	params, err := o.greeting.of(req)
+	if err != nil {
+		return req, err
+	}
+	req.Params = params
+	return req, nil
 }
 
 // observe learns from the outcome of a request of the handshake.

@@ -91,7 +91,7 @@ func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	if ex != nil && ex.isAside(req) {
 		return h.aside(req, ex)
 	}
-	if ex != nil {
+	if ex != nil && req.Method == http.MethodPost {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { ex.sent.Store(true) }})
 	} else if req.Method == http.MethodDelete {
 		return h.bye(req)

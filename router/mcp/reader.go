@@ -65,6 +65,9 @@ func (s *stdio) read() {
 
 // dispatch takes in a line; false: it is no message.
 func (s *stdio) dispatch(line []byte) bool {
+	if s.wire != nil {
+		return s.wire.line(s, line)
+	}
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
 		return false

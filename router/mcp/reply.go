@@ -26,17 +26,18 @@ func (c *conn) reply(ctx context.Context, resp *transport.JSONRPCResponse) error
 		}
 		return nil
 	case *httpLink:
-		return l.reply(ctx, c.server.Dial.URL, c.version, data)
+		return l.reply(ctx, c.server.Dial.URL, c.version, data, http.Header{})
 	}
 	return errors.New("the transport carries no answers")
 }
 
-// reply posts a message that has no answer but a status.
-func (l *httpLink) reply(ctx context.Context, to, version string, data []byte) error {
+// reply posts a message that has no answer but a status. It changes header.
+func (l *httpLink) reply(ctx context.Context, to, version string, data []byte, header http.Header) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(data))
 	if err != nil {
 		return errors.New("the url cannot be used")
 	}
+	req.Header = header
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	l.present(req, version)

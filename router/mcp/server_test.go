@@ -79,6 +79,8 @@ func playServer(role string) int {
 		return attach()
 	case "reel modern", "reel legacy":
 		return playReel(role == "reel modern")
+	case "wire, modern", "wire, legacy":
+		return playWire(role == "wire, modern")
 	case "tells on a pipe":
 		return tellOnPipe()
 	}

@@ -25,7 +25,7 @@ var errNoStream = errors.New("the server offers no stream of its own")
 // that asks before drops the question.
 func (c *conn) stand(ctx context.Context) {
 	l, ok := c.link.(*httpLink)
-	if !ok || !c.open.elicitation || l.GetSessionId() == "" {
+	if !ok || c.modern || c.wire == nil && (!c.open.elicitation || l.GetSessionId() == "") {
 		return
 	}
 	first := make(chan struct{})
@@ -139,6 +139,10 @@ func (c *conn) events(ctx context.Context, stream io.Reader) error {
 // overheard takes in one message. A request is answered before the next is read, so
 // that a server cannot ask faster than it is told.
 func (c *conn) overheard(ctx context.Context, message []byte) {
+	if c.wire != nil {
+		c.wire.overhears(message)
+		return
+	}
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`

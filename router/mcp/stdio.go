@@ -30,6 +30,7 @@ type stdio struct {
 	dead  chan struct{} // closed when nothing more will be read
 	cause error         // why, readable once dead is closed
 	deaf  atomic.Bool   // the child closed its input
+	wire  *Wire         // that takes in all the child says; nil: there is none
 
 	asked *requests
 
@@ -39,8 +40,9 @@ type stdio struct {
 }
 
 type answer struct {
-	resp *transport.JSONRPCResponse
-	err  *router.CallError
+	resp  *transport.JSONRPCResponse
+	whole *envelope // the same as it was written, for a wire
+	err   *router.CallError
 }
 
 // frame is one message on its way to the child.
@@ -56,9 +58,9 @@ var (
 	_ transport.BidirectionalInterface = (*stdio)(nil)
 )
 
-func newStdio(ch *child, limit int, t *tally) *stdio {
+func newStdio(ch *child, limit int, t *tally, w *Wire) *stdio {
 	s := &stdio{
-		child: ch, limit: limit, asked: newRequests(t),
+		child: ch, limit: limit, asked: newRequests(t), wire: w,
 		queue: make(chan *frame, queued), dead: make(chan struct{}),
 	}
 	go s.write()
@@ -71,7 +73,8 @@ func (s *stdio) Start(context.Context) error { return nil }
 
 // SendRequest makes one exchange. Its error is a *router.CallError.
 func (s *stdio) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	if err := s.start.admit(req.Method); err != nil {
+	req, err := s.start.admit(req)
+	if err != nil {
 		return nil, err
 	}
 	resp, failure := s.exchange(ctx, req)
@@ -92,27 +95,37 @@ func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*tr
 		return nil, notSent(router.Transport, fmt.Sprintf("the request has no JSON form: %v", err), err)
 	}
 	ctx, ex := withExchange(ctx, id)
+	a, e := s.carry(ctx, ex, append(data, '\n'), nil)
+	return a.resp, e
+}
+
+// carry makes an exchange with a line that is ready; queued, which may be nil, is
+// told when the line has its place among those that go to the child.
+func (s *stdio) carry(ctx context.Context, ex *exchange, line []byte, queued func()) (answer, *router.CallError) {
 	f, reply := ex.flight, make(chan answer, 1)
-	s.asked.add(id, f, reply)
-	defer func() { s.asked.end(id, f.settle()) }()
-	out := &frame{data: append(data, '\n'), flight: f}
+	s.asked.add(ex.id, f, reply)
+	defer func() { s.asked.end(ex.id, f.settle()) }()
+	out := &frame{data: line, flight: f}
 	if e := s.enqueue(ctx, out); e != nil {
-		return nil, e
+		return answer{}, e
+	}
+	if queued != nil {
+		queued()
 	}
 	select {
 	case a := <-reply:
-		return a.resp, a.err
+		return a, a.err
 	case <-ctx.Done():
 	case <-s.dead:
 	}
 	switch f.settle() {
 	case completed: // first: the result stands, and is being handed over
 		a := <-reply
-		return a.resp, a.err
+		return a, a.err
 	case failed:
-		return nil, s.death(f.left() && !out.refused.Load())
+		return answer{}, s.death(f.left() && !out.refused.Load())
 	}
-	return nil, f.ended(f.left())
+	return answer{}, f.ended(f.left())
 }
 
 func (s *stdio) enqueue(ctx context.Context, f *frame) *router.CallError {

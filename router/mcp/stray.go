@@ -104,6 +104,14 @@ func (r *requests) end(id int64, as phase) {
 	r.next = (r.next + 1) % remembered
 }
 
+// remembers reports whether a request has ended not long ago.
+func (r *requests) remembers(id int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q, known := r.byID[id]
+	return known && q.flight == nil
+}
+
 // answered takes an answer in: to whom it goes; nil: to nobody, which is counted.
 func (r *requests) answered(id int64) chan answer {
 	r.mu.Lock()

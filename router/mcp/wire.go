@@ -1,0 +1,198 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
+	"junction/router"
+	"junction/state"
+)
+
+// Wire is one connection of its own to a server, after its handshake, that carries
+// any message of MCP as it was written: results and errors come back byte for byte,
+// and nothing that a server says is taken for more than it is. It has no clocks
+// beside those of the handshake: its user brings deadlines.
+//
+// What it changes of a message is what belongs to the connection: ids, progress
+// tokens, subscription ids, and what each era wants in _meta and in headers.
+// Notifications of cancel are its own on either side: ctx brings them.
+type Wire struct {
+	client   *Client
+	peer     *peer
+	conn     *conn
+	modern   bool
+	version  []byte   // JSON
+	greeting Greeting // both members are set
+	events   Events
+	repeats  repeats
+	heard    atomic.Int64
+
+	life    context.Context // of what the server asks; ends with the connection
+	leave   context.CancelFunc
+	errands errands
+
+	inbox   inbox
+	closing atomic.Bool // by us
+	ended   sync.Once   // told of
+}
+
+// Modern says that the server speaks the later era (2026-07-28).
+func (w *Wire) Modern() bool { return w.modern }
+
+// Document is the server's answer to the handshake: the result of initialize, or of
+// server/discover.
+func (w *Wire) Document() json.RawMessage { return w.conn.link.opening().document(w.modern) }
+
+// Heard counts the messages that have come from the server.
+func (w *Wire) Heard() int64 { return w.heard.Load() }
+
+// Gone is closed when the connection can carry nothing any more. Over HTTP that is
+// after Close only: there a request finds out whether the server is there.
+func (w *Wire) Gone() <-chan struct{} { return w.conn.link.gone() }
+
+// Why is why the connection is gone; nil: it is not. A child's last words are with it.
+func (w *Wire) Why() *router.CallError {
+	select {
+	case <-w.conn.link.gone():
+	default:
+		return nil
+	}
+	if s, ok := w.conn.link.(*stdio); ok {
+		return w.peer.secrets.mask(s.death(false))
+	}
+	return notSent(router.Transport, errClosed.Error(), errClosed)
+}
+
+// Do makes one request. The error is what became of it where the server gave no
+// answer of its own; a version that the server refuses is one as well, since it is
+// the connection's. When ctx ends the server is told, as its era and transport want
+// it. No callback of r runs any more once Do has returned.
+func (w *Wire) Do(ctx context.Context, r *Request) (reply Reply, e *router.CallError) {
+	defer func() {
+		if p := recover(); p != nil {
+			reply, e = Reply{}, recovered(p)
+		}
+		if e != nil {
+			e = w.peer.secrets.mask(e)
+		}
+	}()
+	if r.Method == string(protocol.MethodInitialize) {
+		return Reply{}, notSent(router.CapabilityMismatch, "the handshake is done", nil)
+	}
+	id := w.conn.ids.Add(1)
+	params, e := w.params(id, r)
+	if e != nil {
+		return Reply{}, e
+	}
+	data, err := encode(strconv.AppendInt(nil, id, 10), r.Method, params)
+	if err != nil {
+		return Reply{}, notSent(router.CapabilityMismatch, "the request has no JSON form", err)
+	}
+	s := w.inbox.seek(id, r)
+	defer w.inbox.found(id, s)
+	ctx, ex := withExchange(ctx, id)
+	switch l := w.conn.link.(type) {
+	case *stdio:
+		reply, e = w.overPipe(ctx, l, ex, s, data)
+	case *httpLink:
+		reply, e = w.overHTTP(ctx, l, ex, s, data, w.headers(ctx, r.Method, params))
+	}
+	if e != nil {
+		if !(w.conn.http && w.modern) && e.Execution == state.Unknown && ex.flight.owesNotice() {
+			w.conn.sayCancelled(id, e.Message)
+		}
+		return Reply{}, e
+	}
+	if w.modern && w.conn.http && r.Method == string(protocol.MethodToolsList) && reply.Error == nil {
+		w.repeats.learn(params, reply.Result)
+	}
+	return reply, nil
+}
+
+// overPipe makes a request over a child's streams.
+func (w *Wire) overPipe(ctx context.Context, l *stdio, ex *exchange, s *sought, data []byte) (Reply, *router.CallError) {
+	a, e := l.carry(ctx, ex, append(data, '\n'), s.leaves)
+	if e != nil {
+		return Reply{}, e
+	}
+	return a.whole.reply()
+}
+
+// Notify sends a message that has no answer.
+func (w *Wire) Notify(ctx context.Context, n Notification) error {
+	if len(n.Params) > 0 && !json.Valid(n.Params) {
+		return notSent(router.CapabilityMismatch, "the notification's parameters are no JSON", nil)
+	}
+	params := []byte(n.Params)
+	if len(params) == 0 {
+		params = nil
+	}
+	data, err := encode(nil, n.Method, oneLine(params))
+	if err != nil {
+		return notSent(router.CapabilityMismatch, "the notification has no JSON form", err)
+	}
+	if e := w.post(ctx, w.conn.link, n.Method, data); e != nil {
+		return w.peer.secrets.mask(e)
+	}
+	return nil
+}
+
+// post sends a message that has no answer; method is that of a notification.
+func (w *Wire) post(ctx context.Context, over link, method string, data []byte) *router.CallError {
+	switch l := over.(type) {
+	case *stdio:
+		return l.enqueue(ctx, &frame{data: append(data, '\n')})
+	case *httpLink:
+		if err := l.reply(ctx, w.conn.server.Dial.URL, w.conn.version, data, w.conn.headers(method, "")); err != nil {
+			e := notSent(router.Transport, "the message could not be sent: "+excerpt(err.Error()), err)
+			return sessionSecret(l.GetSessionId()).mask(e)
+		}
+	}
+	return nil
+}
+
+// Ping asks for a sign of life: ping, in the later era server/discover. Any answer is
+// one.
+func (w *Wire) Ping(ctx context.Context) *router.CallError {
+	method := protocol.MethodPing
+	if w.modern {
+		method = protocol.MethodServerDiscover
+	}
+	if _, e := w.Do(ctx, &Request{Method: string(method), Params: json.RawMessage(`{}`)}); e != nil {
+		e.Execution = state.NotExecuted // it has no effect
+		return e
+	}
+	return nil
+}
+
+// Close ends the connection; when ctx ends first, by force. Requests under way fail.
+func (w *Wire) Close(ctx context.Context) {
+	select {
+	case <-w.conn.link.gone():
+	default:
+		w.closing.Store(true)
+	}
+	w.end(ctx)
+}
+
+// end clears up, whoever brought the end about, and tells of it once.
+func (w *Wire) end(ctx context.Context) {
+	w.leave()
+	w.conn.end(ctx, true)
+	w.errands.Wait()
+	w.ended.Do(func() {
+		w.client.mu.Lock()
+		delete(w.client.wires, w)
+		w.client.mu.Unlock()
+		if w.closing.Load() {
+			w.peer.tell(Closed)
+		} else {
+			w.peer.tell(Lost)
+		}
+	})
+}
