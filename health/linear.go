@@ -1,5 +1,7 @@
 package health
 
+import "math"
+
 // Linear is the weighted sum
 //
 //	0.4·(1 − error rate) + 0.3·(1 − latency ratio) + 0.2·free capacity + 0.1·uptime
@@ -45,18 +47,22 @@ func (Linear) Rate(pool []Member, out, _ []float64) {
 	}
 }
 
-// Terms returns errors, latency, capacity and uptime, each weighted, whose sum
+var linearNames = []string{"errors", "latency", "capacity", "uptime", "eliminated"}
+
+// TermNames returns errors, latency, capacity and uptime, each weighted, whose sum
 // is the score; "eliminated" is 1 where the error rate overrides it.
-func (Linear) Terms(pool []Member, of []int, _ []float64) []map[string]float64 {
-	all := make([]map[string]float64, len(of))
+func (Linear) TermNames() []string { return linearNames }
+
+// Terms implements [Score].
+func (Linear) Terms(pool []Member, of []int, out, _ []float64) {
 	for n, i := range of {
-		errors, latency, capacity, uptime := linearTerms(&pool[i])
-		all[n] = map[string]float64{"errors": errors, "latency": latency, "capacity": capacity, "uptime": uptime}
+		terms := out[n*len(linearNames):][:len(linearNames)]
+		terms[0], terms[1], terms[2], terms[3] = linearTerms(&pool[i])
+		terms[4] = math.NaN()
 		if eliminated(&pool[i]) {
-			all[n]["eliminated"] = 1
+			terms[4] = 1
 		}
 	}
-	return all
 }
 
 // LinearScore returns the score of one server: the linear score needs no peers.

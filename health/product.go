@@ -49,20 +49,23 @@ func (Product) Rate(pool []Member, out, scratch []float64) {
 	}
 }
 
-// Terms returns success, answers, latency and load, whose product is the score.
-func (Product) Terms(pool []Member, of []int, scratch []float64) []map[string]float64 {
+var productTerms = []string{"success", "answers", "latency", "load"}
+
+// TermNames returns success, answers, latency and load, whose product is the score.
+func (Product) TermNames() []string { return productTerms }
+
+// Terms implements [Score].
+func (Product) Terms(pool []Member, of []int, out, scratch []float64) {
 	latency, illness := productMedians(pool, scratch)
-	all := make([]map[string]float64, len(of))
 	for n, i := range of {
 		quality, own, places, taken := productFactors(&pool[i], latency, illness)
-		success := pool[i].Success * pool[i].Success
-		terms := map[string]float64{"success": success, "answers": 1, "latency": latency / own, "load": places / (places + taken)}
+		success, answers := pool[i].Success*pool[i].Success, 1.0
 		if success > 0 {
-			terms["answers"] = quality / success
+			answers = quality / success
 		}
-		all[n] = terms
+		terms := out[n*len(productTerms):][:len(productTerms)]
+		terms[0], terms[1], terms[2], terms[3] = success, answers, latency/own, places/(places+taken)
 	}
-	return all
 }
 
 // productMedians returns the pool's median latency in nanoseconds, 1 when

@@ -55,9 +55,13 @@ type Score interface {
 	// order. scratch is at least as long as pool and may be overwritten. It
 	// neither allocates nor blocks.
 	Rate(pool []Member, out, scratch []float64)
+	// TermNames are the names of what a score is made of: a dozen at most.
+	TermNames() []string
 	// Terms says, for the record, what the scores of the members at these places
-	// are made of. scratch is at least as long as pool and may be overwritten.
-	Terms(pool []Member, of []int, scratch []float64) []map[string]float64
+	// are made of: out takes so many values for each as there are names, in their
+	// order. A term that is NaN is left out of the record. scratch is at least as
+	// long as pool and may be overwritten. It neither allocates nor blocks.
+	Terms(pool []Member, of []int, out, scratch []float64)
 	// Windows reports whether the fields of the last five minutes and 24 hours
 	// are used.
 	Windows() bool

@@ -88,7 +88,9 @@ func TestProductScore(t *testing.T) {
 			Product{}.Rate(pool, out, scratch)
 			near(t, "score", out[1], c.want)
 			product := 1.0
-			for _, term := range (Product{}).Terms(pool, []int{1}, scratch)[0] {
+			terms := make([]float64, 4)
+			Product{}.Terms(pool, []int{1}, terms, scratch)
+			for _, term := range terms {
 				product *= term
 			}
 			near(t, "product of the terms", product, c.want)

@@ -72,10 +72,5 @@ func (even) Rate(pool []health.Member, out, _ []float64) {
 		out[i] = 1
 	}
 }
-func (even) Terms(_ []health.Member, of []int, _ []float64) []map[string]float64 {
-	all := make([]map[string]float64, len(of))
-	for i := range all {
-		all[i] = map[string]float64{}
-	}
-	return all
-}
+func (even) TermNames() []string                                { return nil }
+func (even) Terms([]health.Member, []int, []float64, []float64) {}

@@ -16,7 +16,7 @@ type choice struct {
 	entry    entry
 	contract Contract
 	request  ToolCall
-	argsHash string // of the tool's arguments
+	argsHash string // of the tool's arguments, of a conditional call
 	decision Decision
 	pool     *pool // that it was chosen from, where a hedge may be
 }
@@ -31,7 +31,7 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 			return nil, err
 		}
 		p := h.gather(ctx)
-		if h.lock.forgotten(time.Now()) { // while the hop waited, for its ledger or a place
+		if h.lock.held() && h.lock.forgotten(time.Now()) { // while the hop waited, for its ledger or a place
 			return nil, &unsettledError{h.lock.last()}
 		}
 		if err := h.keepsContract(ctx, p); err != nil {
@@ -121,7 +121,7 @@ func (h *hop) take(ctx context.Context, p *pool, picked int) *choice {
 	c.request, err = h.r.request(ctx, &e, h.with, h.key())
 	if err == nil {
 		var canonical []byte
-		if canonical, err = value.Encode(c.request.Arguments); err == nil {
+		if canonical, err = value.Encode(c.request.Arguments); err == nil && effectOf(e.offer) == state.Conditional {
 			c.argsHash = state.Hash(canonical)
 		}
 	}

@@ -1,6 +1,10 @@
 package router
 
-import "time"
+import (
+	"time"
+
+	"junction/health"
+)
 
 // Decision is a routing decision as data: up to 32 candidates the pick can be
 // replayed from it exactly.
@@ -23,12 +27,12 @@ type Decision struct {
 
 // Candidate is an eligible server.
 type Candidate struct {
-	Server string             `json:"server"`
-	Tool   string             `json:"tool"`
-	Match  float64            `json:"match"`  // of the preferences, [0, 1]
-	Health float64            `json:"health"` // [0, 1]
-	Terms  map[string]float64 `json:"terms"`  // what health was made of
-	Weight float64            `json:"weight"`
+	Server string       `json:"server"`
+	Tool   string       `json:"tool"`
+	Match  float64      `json:"match"`  // of the preferences, [0, 1]
+	Health float64      `json:"health"` // [0, 1]
+	Terms  health.Terms `json:"terms"`  // what health was made of
+	Weight float64      `json:"weight"`
 }
 
 // Rejection is an ineligible server and why.

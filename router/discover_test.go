@@ -296,7 +296,7 @@ func TestServersAreListedWithTheirHealthOrTheirError(t *testing.T) {
 		if len(all) != 3 || all[0].Server.ID != "a" || all[2].Err == nil || all[0].Err != nil {
 			t.Fatalf("%+v", all)
 		}
-		if h := all[0].Health[0]; h.Capability != "work" || h.Score <= 0 || h.Terms["success"] != 1 || len(all[0].Offers) != 1 {
+		if h := all[0].Health[0]; h.Capability != "work" || h.Score <= 0 || h.Terms.Of("success") != 1 || len(all[0].Offers) != 1 {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -318,7 +318,7 @@ func TestChoiceAndScoreCanBeReplaced(t *testing.T) {
 			if err != nil || d.Picked != "b" || d.Policy != "heaviest" || d.Score != "linear" || d.Transform != "excess" {
 				t.Fatalf("%+v, %v", d, err)
 			}
-			if c := d.Candidates[0]; c.Health < 0.999 || c.Terms["errors"] != 0.4 {
+			if c := d.Candidates[0]; c.Health < 0.999 || c.Terms.Of("errors") != 0.4 {
 				t.Errorf("a server of which nothing is known scores %v from %v", c.Health, c.Terms)
 			}
 		}

@@ -7,15 +7,39 @@ import (
 	"math"
 	"slices"
 	"strconv"
-
-	"junction/state/value"
+	"sync"
 )
 
-// encodeDecision writes d as encoding/json would read it back. Every hop records
-// its decision, and reflection over maps of terms cost more than the decision
-// itself.
+// drafts are buffers for text that is only looked up, or that is kept and gets as
+// much memory as it turned out to need.
+var drafts = sync.Pool{New: func() any { return new([]byte) }}
+
+// longestDraft bounds the buffers that are kept.
+const longestDraft = 64 << 10
+
+// encodeDecision writes d as encoding/json does, byte for byte, with a list of
+// candidates where there are none. Every hop records its decision, and reflection
+// cost more than the decision itself.
 func encodeDecision(d Decision) (json.RawMessage, error) {
-	w := decisionWriter{out: make([]byte, 0, 256+192*len(d.Candidates)+96*len(d.Rejected))}
+	draft := drafts.Get().(*[]byte)
+	w := decisionWriter{out: (*draft)[:0]}
+	w.decision(&d)
+	if cap(w.out) <= longestDraft {
+		*draft = w.out
+	}
+	defer drafts.Put(draft)
+	if w.err != nil {
+		return nil, fmt.Errorf("the decision for %s cannot be recorded: %w", d.Capability, w.err)
+	}
+	return append(make([]byte, 0, len(w.out)), w.out...), nil
+}
+
+type decisionWriter struct {
+	out []byte
+	err error
+}
+
+func (w *decisionWriter) decision(d *Decision) {
 	w.open('{')
 	w.text("capability", d.Capability, true)
 	w.text("policy", d.Policy, false)
@@ -62,36 +86,31 @@ func encodeDecision(d Decision) (json.RawMessage, error) {
 		w.out = append(w.out, "true"...)
 	}
 	w.close('}')
-	if w.err != nil {
-		return nil, fmt.Errorf("the decision for %s cannot be recorded: %w", d.Capability, w.err)
-	}
-	return w.out, nil
 }
 
-type decisionWriter struct {
-	out []byte
-	err error
-}
-
+// candidate names its fields without a look at them: most of a record is candidates.
 func (w *decisionWriter) candidate(c *Candidate) {
-	w.open('{')
-	w.text("server", c.Server, false)
-	w.text("tool", c.Tool, false)
-	w.number("match", c.Match)
-	w.number("health", c.Health)
-	w.name("terms")
-	w.open('{')
-	terms := make([]string, 0, 12) // on the stack
-	for term := range c.Terms {
-		terms = append(terms, term)
+	w.comma()
+	w.out = append(w.out, `{"server":`...)
+	w.quote(c.Server)
+	w.out = append(w.out, `,"tool":`...)
+	w.quote(c.Tool)
+	w.out = append(w.out, `,"match":`...)
+	w.float("match", c.Match)
+	w.out = append(w.out, `,"health":`...)
+	w.float("health", c.Health)
+	w.out = append(w.out, `,"terms":{`...)
+	for i, term := range c.Terms.Sorted() {
+		if i > 0 {
+			w.out = append(w.out, ',')
+		}
+		w.quote(term.Name)
+		w.out = append(w.out, ':')
+		w.float(term.Name, term.Value)
 	}
-	slices.Sort(terms)
-	for _, term := range terms {
-		w.number(term, c.Terms[term])
-	}
-	w.close('}')
-	w.number("weight", c.Weight)
-	w.close('}')
+	w.out = append(w.out, `},"weight":`...)
+	w.float("weight", c.Weight)
+	w.out = append(w.out, '}')
 }
 
 // open begins an object or a list, as an item of the one it stands in.
@@ -129,30 +148,40 @@ func (w *decisionWriter) text(name, text string, optional bool) {
 
 func (w *decisionWriter) number(name string, x float64) {
 	w.name(name)
+	w.float(name, x)
+}
+
+func (w *decisionWriter) float(name string, x float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		w.err = fmt.Errorf("%s is %v", name, x)
 		return
 	}
-	w.out = strconv.AppendFloat(w.out, x, 'g', -1, 64)
+	if whole := int64(x); float64(whole) == x && whole != 0 && -1e15 < x && x < 1e15 {
+		w.out = strconv.AppendInt(w.out, whole, 10)
+		return
+	}
+	size := math.Abs(x)
+	if size == 0 || size >= 1e-6 && size < 1e21 {
+		w.out = strconv.AppendFloat(w.out, x, 'f', -1, 64)
+		return
+	}
+	w.out = strconv.AppendFloat(w.out, x, 'e', -1, 64)
+	if n := len(w.out); w.out[n-4] == 'e' && w.out[n-3] == '-' && w.out[n-2] == '0' { // e-09 → e-9
+		w.out = append(w.out[:n-2], w.out[n-1])
+	}
 }
 
-// quote writes a JSON string. Names are mostly plain; what is not goes through
-// package value, and text that is not UTF-8, which a peer may send, through
-// encoding/json, which replaces what cannot be shown.
+// quote writes a JSON string. Names are mostly plain; what is not is left to
+// encoding/json, which escapes it and replaces what is not UTF-8, which a peer may
+// send.
 func (w *decisionWriter) quote(s string) {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			quoted, err := value.Append(w.out, s)
-			if err == nil {
-				w.out = quoted
-				return
-			}
-			replaced, err := json.Marshal(s)
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, err := json.Marshal(s)
 			if err != nil {
 				w.err = err
-				return
 			}
-			w.out = append(w.out, replaced...)
+			w.out = append(w.out, quoted...)
 			return
 		}
 	}

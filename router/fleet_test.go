@@ -103,8 +103,8 @@ func TestWorkersKeepADeclaredConcurrencyTogether(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, c := range d.Candidates {
-					if c.Server == "small" && c.Terms["load"] > 0.58 { // 4 ÷ (4 + 4), or as they fade 4 ÷ (4 + 3)
-						t.Errorf("a worker sees load %v at the server that another has filled", c.Terms["load"])
+					if c.Server == "small" && c.Terms.Of("load") > 0.58 { // 4 ÷ (4 + 4), or as they fade 4 ÷ (4 + 3)
+						t.Errorf("a worker sees load %v at the server that another has filled", c.Terms.Of("load"))
 					}
 				}
 			}
@@ -234,7 +234,7 @@ func TestAStoreThatFailsIsToldOnceAndAskedLessOften(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return d.Candidates[0].Terms["load"]
+			return d.Candidates[0].Terms.Of("load")
 		}
 		if got := load(); got > 0.6 { // 4 ÷ (4 + 3)
 			t.Errorf("load term %v beside another worker's three calls", got)

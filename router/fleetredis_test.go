@@ -55,7 +55,7 @@ func TestALoadIsSeenByTheOtherWorkersWithinASecond(t *testing.T) {
 			d, err := r.Route(t.Context(), work)
 			load := 0.0
 			if err == nil {
-				load = d.Candidates[0].Terms["load"]
+				load = d.Candidates[0].Terms.Of("load")
 			}
 			full := 8.0/float64(8+calls) + 1e-9
 			if err == nil && (least && load <= full || !least && load >= full-2e-9) {

@@ -265,7 +265,7 @@ func TestACancelEndsBothRequestsOfAHedgedHop(t *testing.T) {
 		if late := (*router.DeadlineError)(nil); !errors.As(err, &late) || time.Since(begun) != 5*time.Second {
 			t.Errorf("%v after %v, want the deadline", err, time.Since(begun))
 		}
-		if d, err := r.Route(t.Context(), work); err != nil || len(d.Candidates) != 2 || d.Candidates[0].Terms["load"] != 1 || d.Candidates[1].Terms["load"] != 1 {
+		if d, err := r.Route(t.Context(), work); err != nil || len(d.Candidates) != 2 || d.Candidates[0].Terms.Of("load") != 1 || d.Candidates[1].Terms.Of("load") != 1 {
 			t.Errorf("%v, candidates %+v: places are still taken", err, d.Candidates)
 		}
 	})

@@ -71,7 +71,7 @@ func (r *Router) begin(ctx context.Context, c state.Call) (*hop, error) {
 		return nil, err
 	}
 	h := &hop{
-		r: r, call: c, what: whatOf(&c), asking: askingOf(&c), with: with, limit: c.Attempts,
+		r: r, call: c, what: whatOf(&c), asking: r.pools.asking(&c), with: with, limit: c.Attempts,
 		tried: map[string]bool{}, barred: map[string]string{}, renewed: map[string]bool{},
 	}
 	h.deciding = c.RouteOnly

@@ -59,6 +59,8 @@ type ballot struct {
 	weights  []float64 // 0 for entries that are not drawn from
 	standing []standing
 	scratch  []float64
+	terms    []float64      // of the candidates that the record holds
+	kept     [recordAll]int // which these are
 	counts   [standings]int
 	level    standing // drawn from; drawable when nobody could be
 	draw     float64

@@ -20,6 +20,7 @@ import (
 type pool struct {
 	entries  []entry
 	rejected []Rejection
+	reasons  map[string]int // of the rejected
 	contract Contract
 	stale    bool
 	redial   time.Duration // until the first of the unreachable ones is tried again; 0: none will be
@@ -56,6 +57,7 @@ func (r *Router) newPool(snapshot *Snapshot, all []*known, c *state.Call) *pool 
 	slices.SortFunc(p.rejected, func(a, b Rejection) int {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Reason, b.Reason))
 	})
+	p.reasons = countReasons(p.rejected)
 	return p
 }
 

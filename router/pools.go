@@ -16,35 +16,48 @@ type asking struct {
 	need, prefer             string // as canonical JSON
 }
 
-// askingOf identifies what c asks for. It is zero where needs or preferences
+// asking identifies what c asks for. It is zero where needs or preferences
 // have no JSON form: such a call has a pool of its own.
-func askingOf(c *state.Call) asking {
-	need, ok := attributesText(c.Need)
-	prefer, also := attributesText(c.Prefer)
+func (s *pools) asking(c *state.Call) asking {
+	need, ok := s.text(c.Need)
+	prefer, also := s.text(c.Prefer)
 	if !ok || !also {
 		return asking{}
 	}
 	return asking{c.Capability, c.Server, c.Tool, c.Effect, need, prefer}
 }
 
-func attributesText(attributes map[string]any) (text string, ok bool) {
+// text is what attributes are told by: the copy at hand where there is a pool for
+// such a call.
+func (s *pools) text(attributes map[string]any) (text string, ok bool) {
 	if len(attributes) == 0 {
 		return "", true
 	}
-	v, err := value.Normalize(attributes)
+	draft := drafts.Get().(*[]byte)
+	defer drafts.Put(draft)
+	canonical, err := value.Append((*draft)[:0], attributes)
 	if err != nil {
 		return "", false
 	}
-	canonical, err := value.Encode(v)
-	return string(canonical), err == nil
+	if cap(canonical) <= longestDraft {
+		*draft = canonical
+	}
+	s.mu.RLock()
+	text, known := s.texts[string(canonical)]
+	s.mu.RUnlock()
+	if !known {
+		text = string(canonical)
+	}
+	return text, true
 }
 
 // pools keeps the pool of each kind of call for as long as the servers and what
 // is known of them stay the same. Sorting a hundred servers for every hop cost
 // more than the rest of the hop.
 type pools struct {
-	mu sync.RWMutex
-	by map[asking]*kept
+	mu    sync.RWMutex
+	by    map[asking]*kept
+	texts map[string]string // needs and preferences of these
 }
 
 // kept is a pool with what it was made from.
@@ -89,8 +102,9 @@ func (s *pools) renew(a asking, snapshot *Snapshot, seen sighting, build func() 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by == nil || k == nil && len(s.by) >= poolsKept {
-		s.by = make(map[asking]*kept)
+		s.by, s.texts = make(map[asking]*kept), make(map[string]string)
 	}
 	s.by[a] = next
+	s.texts[a.need], s.texts[a.prefer] = a.need, a.prefer
 	return next.pool
 }

@@ -47,7 +47,7 @@ func TestErrorRatesFromOutsideCountUntilTheirSourceIsSilent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return d.Candidates[0].Terms["errors"], d.Candidates[1].Terms["errors"]
+			return d.Candidates[0].Terms.Of("errors"), d.Candidates[1].Terms.Of("errors")
 		}
 		if a, b := errorsOf(); a != 0.4 || b != 0.4 {
 			t.Errorf("terms %v and %v before anything was asked, want 0.4", a, b)

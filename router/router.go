@@ -17,11 +17,12 @@ import (
 
 // Router makes hops. It is safe for concurrent use. Close it when done.
 type Router struct {
-	discovery Discovery
-	caller    Caller
-	options   Options
-	seed      uint64
-	host      string // names the ledgers of stdio servers
+	discovery  Discovery
+	caller     Caller
+	options    Options
+	seed       uint64
+	termPlaces []termPlace // of the score
+	host       string      // names the ledgers of stdio servers
 
 	health  *health.Tracker
 	roster  *roster
@@ -43,7 +44,7 @@ type Router struct {
 func New(d Discovery, c Caller, o *Options) *Router {
 	options := o.withDefaults()
 	r := &Router{
-		discovery: d, caller: c, options: options, seed: options.Seed,
+		discovery: d, caller: c, options: options, seed: options.Seed, termPlaces: termPlaces(options.Score),
 		health: health.NewTracker(),
 		roster: newRoster(c, options),
 		budget: newBudget(options.RetryShare, options.RetryFloor),
@@ -95,7 +96,7 @@ func (r *Router) Do(ctx context.Context, c state.Call) (state.Answer, error) {
 // Route decides and neither calls nor records. Without a candidate it returns
 // the decision, which says why, and a *NoCandidateError.
 func (r *Router) Route(ctx context.Context, c state.Call) (Decision, error) {
-	h := &hop{r: r, call: c, what: whatOf(&c), asking: askingOf(&c), seedBase: mix(r.seed + r.drawn.Add(1)), deciding: true}
+	h := &hop{r: r, call: c, what: whatOf(&c), asking: r.pools.asking(&c), seedBase: mix(r.seed + r.drawn.Add(1)), deciding: true}
 	h.idle, h.max = clocksOf(c.Idle, c.Max, r.options.Idle, r.options.Max)
 	with, err := argumentsOf(c.With)
 	if err != nil {

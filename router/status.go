@@ -21,9 +21,9 @@ type ServerStatus struct {
 type CapabilityHealth struct {
 	Capability string
 	health.Reading
-	Score float64            // of the router's score, among the capability's servers, clamped to [0, 1]
-	Terms map[string]float64 // what the score was made of
-	Probe ProbeReading       // the last one
+	Score float64      // of the router's score, among the capability's servers, clamped to [0, 1]
+	Terms health.Terms // what the score was made of
+	Probe ProbeReading // the last one
 }
 
 // ServerHealth is how one server fares with one capability.
@@ -99,11 +99,13 @@ func (r *Router) fare(all []*known) [][]CapabilityHealth {
 		for i := range everyone {
 			everyone[i] = i
 		}
-		terms := r.options.Score.Terms(pool, everyone, scratch)
+		width := len(r.options.Score.TermNames())
+		terms := make([]float64, width*len(pool))
+		r.options.Score.Terms(pool, everyone, terms, scratch)
 		for n, at := range places[capability] {
 			h := &fares[at.server][at.health]
 			h.Score = min(max(scores[n], 0), 1)
-			h.Terms = terms[n]
+			h.Terms = health.TermsOf(r.options.Score, terms[n*width:][:width])
 		}
 	}
 	return fares

@@ -94,12 +94,12 @@ func (s score) Rate(pool []health.Member, out, _ []float64) {
 	}
 }
 
-func (s score) Terms(pool []health.Member, of []int, _ []float64) []map[string]float64 {
-	all := make([]map[string]float64, len(of))
+func (s score) TermNames() []string { return []string{s.name} }
+
+func (s score) Terms(pool []health.Member, of []int, out, _ []float64) {
 	for n, i := range of {
-		all[n] = map[string]float64{s.name: s.of(i, &pool[i])}
+		out[n] = s.of(i, &pool[i])
 	}
-	return all
 }
 
 // linear is the linear score of servers that declare their P95 and concurrency: of
@@ -116,12 +116,14 @@ func (l linear) Rate(pool []health.Member, out, _ []float64) {
 	}
 }
 
-func (l linear) Terms(pool []health.Member, of []int, scratch []float64) []map[string]float64 {
+func (linear) TermNames() []string { return health.Linear{}.TermNames() }
+
+func (l linear) Terms(pool []health.Member, of []int, out, scratch []float64) {
 	pool = slices.Clone(pool)
 	for i := range pool {
 		l.declared(i, &pool[i])
 	}
-	return health.Linear{}.Terms(pool, of, scratch)
+	health.Linear{}.Terms(pool, of, out, scratch)
 }
 
 // heaviest picks the greatest weight; of equals one at random.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"junction/health"
 	"junction/router"
 )
 
@@ -83,10 +84,10 @@ func counts(reasons map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func terms(m map[string]float64) string {
-	parts := make([]string, 0, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%s=%.3g", name, m[name]))
+func terms(all health.Terms) string {
+	parts := make([]string, 0, len(all))
+	for _, term := range all.Sorted() {
+		parts = append(parts, fmt.Sprintf("%s=%.3g", term.Name, term.Value))
 	}
 	return strings.Join(parts, " ")
 }
