@@ -26,6 +26,7 @@ type cli struct {
 	Servers       serversCmd       `cmd:"" help:"Show the servers, what they offer and whether they answer."`
 	Route         routeCmd         `cmd:"" help:"Show which server a capability would go to, and why."`
 	Review        reviewCmd        `cmd:"" help:"Judge a server before it is trusted with effects: risks, races, retries, bounds."`
+	Diagnose      diagnoseCmd      `cmd:"" help:"Say what is wrong with a server, layer by layer: network, endpoint, document, credentials, TLS, proxies."`
 	Lab           labCmd           `cmd:"" help:"Compare ways of choosing servers in a simulation, on the gates or on recorded calls."`
 	Version       versionCmd       `cmd:"" help:"Print the version."`
 	ExampleServer exampleServerCmd `cmd:"" name:"example-server" passthrough:"" help:"Serve one of the code-review example's MCP servers (used by examples/codereview)."`

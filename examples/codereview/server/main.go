@@ -13,6 +13,7 @@ import (
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"junction/router/diagnose/debug"
 	"junction/router/mcp/sse"
 	"junction/router/traces"
 )
@@ -97,7 +98,7 @@ func serveHTTP(ctx context.Context, s *Server, stderr io.Writer) error {
 // ends when the server is told to.
 func (s *Server) web() *http.Server {
 	ending, end := context.WithCancel(context.Background())
-	endpoint := sse.Handler(mcpserver.NewStreamableHTTPServer(s.mcp), nil)
+	endpoint := sse.Handler(debug.Handler(mcpserver.NewStreamableHTTPServer(s.mcp)), nil)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", endpoint)
 	mux.HandleFunc("GET /mcp", func(w http.ResponseWriter, r *http.Request) {

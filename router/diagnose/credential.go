@@ -1,0 +1,130 @@
+package diagnose
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"junction/router/mcp"
+)
+
+// holding is a credential of the servers file. Its token never leaves this package.
+type holding struct {
+	kind   string // bearer, api-key, mcp-jwt, oauth; of a header: the scheme, or the header's name
+	where  string // for people
+	token  string // "": obtained elsewhere
+	header string
+	fixed  bool // sent with every request, asked for or not
+}
+
+// held are the credentials that the server's Dial has, in its order.
+func (p *patient) held() []holding {
+	d := &p.server.Dial
+	var all []holding
+	for _, c := range d.Auth {
+		h := holding{kind: mcp.SchemeKind(c.Scheme), where: "auth", token: c.Token, header: cmp.Or(c.Header, "Authorization")}
+		if c.File != "" {
+			h.token = tokenIn(c.File)
+		}
+		all = append(all, h)
+	}
+	var headers []string
+	for name := range d.Headers {
+		headers = append(headers, name)
+	}
+	slices.Sort(headers)
+	for _, name := range headers {
+		v := d.Headers[name]
+		scheme, token, two := strings.Cut(v, " ")
+		switch {
+		case strings.EqualFold(name, "Authorization") && two:
+			all = append(all, holding{kind: mcp.SchemeKind(scheme), where: "headers", token: token, header: "Authorization", fixed: true})
+		case strings.EqualFold(name, "Authorization"):
+			all = append(all, holding{kind: "a token without a scheme", where: "headers", token: v, header: "Authorization", fixed: true})
+		case secretName(name):
+			kind := clean(name)
+			if mcp.SchemeKind(name) == "api-key" {
+				kind = "api-key"
+			}
+			all = append(all, holding{kind: kind, where: "headers", token: v, header: name, fixed: true})
+		}
+	}
+	if p.url != nil && p.url.User != nil {
+		all = append(all, holding{kind: "basic", where: "url", header: "Authorization", fixed: true})
+	}
+	return all
+}
+
+// secretName reports whether a header of that name carries a credential.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"key", "token", "secret", "auth", "cred", "cookie", "pass"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxToken bounds what is read of a token's file.
+const maxToken = 16 << 10
+
+// tokenIn is what stands in a token's file; "": it cannot be read, which the
+// client of package mcp says by itself.
+func tokenIn(path string) string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxToken))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// kinds are those of credentials, for people.
+func kinds(all []holding) string {
+	var names []string
+	for _, h := range all {
+		names = append(names, h.kind+" (under "+h.where+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// validity are the times that a JWT says of itself; ok is false for other tokens.
+// Its signature is the server's to judge.
+func validity(token string) (from, to time.Time, ok bool) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return from, to, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return from, to, false
+	}
+	var claims struct {
+		From json.Number `json:"nbf"`
+		To   json.Number `json:"exp"`
+	}
+	if json.Unmarshal(raw, &claims) != nil {
+		return from, to, false
+	}
+	if n, err := claims.From.Float64(); err == nil {
+		from = time.Unix(int64(n), 0)
+	}
+	if n, err := claims.To.Float64(); err == nil {
+		to = time.Unix(int64(n), 0)
+	}
+	return from, to, true
+}

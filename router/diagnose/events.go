@@ -1,0 +1,61 @@
+package diagnose
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+)
+
+// mostEvents bounds how many events before an answer are read.
+const mostEvents = 1000
+
+// readEvents reads an event stream until the answer, and when each event came.
+func (r *reply) readEvents(body io.Reader) {
+	in := bufio.NewReaderSize(io.LimitReader(body, maxBody), 16<<10)
+	var data []string
+	for {
+		text, err := in.ReadString('\n')
+		text = strings.TrimRight(text, "\r\n")
+		field, value, _ := strings.Cut(text, ":")
+		switch {
+		case err == nil && text == "":
+			if len(data) > 0 && r.event(strings.Join(data, "\n")) {
+				return
+			}
+			data = nil
+		case field == "data":
+			data = append(data, strings.TrimPrefix(value, " "))
+		}
+		if err == nil && len(r.events) < mostEvents {
+			continue
+		}
+		if r.why == "" {
+			r.why = "the event stream ends without an answer"
+		}
+		if len(data) > 0 {
+			r.why = "the event stream breaks off in the middle of an event"
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			r.err = err
+		}
+		return
+	}
+}
+
+// event takes in one event, and reports whether it is the last of interest.
+func (r *reply) event(data string) bool {
+	r.arrived = append(r.arrived, time.Now())
+	var m struct {
+		Method string `json:"method"`
+	}
+	if json.Unmarshal([]byte(data), &m) == nil && m.Method != "" {
+		r.events = append(r.events, json.RawMessage(data))
+		return false
+	}
+	r.body = []byte(data)
+	r.understand(r.body)
+	return true
+}
