@@ -29,6 +29,7 @@ type scripted struct {
 // stand is one session with a scripted server.
 type stand struct {
 	server *scripted
+	began  time.Time
 	gone   chan struct{}
 	pings  int
 
@@ -53,6 +54,9 @@ type sending struct {
 	ctx    context.Context
 	begun  error // of ctx when it entered
 	answer chan fate
+
+	end  fate // of Do
+	over time.Time
 }
 
 type fate struct {
@@ -73,7 +77,7 @@ func (s *scripted) dial(ctx context.Context, _ mcp.Events) (Session, *router.Cal
 	if ctx.Err() != nil {
 		return nil, failure(router.Transport, state.NotExecuted, "too late")
 	}
-	v := &stand{server: s, gone: make(chan struct{})}
+	v := &stand{server: s, began: time.Now(), gone: make(chan struct{})}
 	if s.prepare != nil {
 		s.prepare(v)
 	}
@@ -81,6 +85,13 @@ func (s *scripted) dial(ctx context.Context, _ mcp.Events) (Session, *router.Cal
 	s.sessions = append(s.sessions, v)
 	s.mu.Unlock()
 	return v, nil
+}
+
+// all are the sessions there were so far.
+func (s *scripted) all() []*stand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sessions)
 }
 
 // refuses says which attempts fail from now on.
@@ -132,6 +143,15 @@ func (v *stand) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.Call
 	v.mu.Lock()
 	v.sent = append(v.sent, c)
 	v.mu.Unlock()
+	reply, e := v.serve(ctx, r, c)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c.end, c.over = fate{reply, e}, time.Now()
+	return c.end.reply, c.end.err
+}
+
+// serve waits for what becomes of a request.
+func (v *stand) serve(ctx context.Context, r *mcp.Request, c *sending) (mcp.Reply, *router.CallError) {
 	if v.slow != nil {
 		v.slow(c)
 	}
@@ -233,6 +253,17 @@ func (v *stand) methods() []string {
 	var all []string
 	for _, c := range v.sent {
 		all = append(all, c.method)
+	}
+	return all
+}
+
+// entered are copies of the requests that entered, in order.
+func (v *stand) entered() []sending {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []sending
+	for _, c := range v.sent {
+		all = append(all, *c)
 	}
 	return all
 }
