@@ -52,6 +52,7 @@ type Front struct {
 	out      io.Writer
 	handler  Handler
 	requests int
+	longest  int
 	most     int // bytes that open requests may hold, and answers before reading stops
 	logger   *slog.Logger
 	prefix   string // of our ids: nobody can guess it
@@ -93,9 +94,8 @@ func NewFront(in io.Reader, out io.Writer, h Handler, o *FrontOptions) *Front {
 		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1), quiet: make(chan struct{}),
 		open: make(map[string]*frontCall), asked: make(map[string]*frontAsk),
 	}
-	longest := o.MaxMessage
-	if longest <= 0 {
-		longest = 16 << 20
+	if f.longest = o.MaxMessage; f.longest <= 0 {
+		f.longest = 16 << 20
 	}
 	if f.requests <= 0 {
 		f.requests = 4096
@@ -103,8 +103,8 @@ func NewFront(in io.Reader, out io.Writer, h Handler, o *FrontOptions) *Front {
 	if f.logger == nil {
 		f.logger = slog.New(slog.DiscardHandler)
 	}
-	f.in = mcp.NewLines(in, longest)
-	f.most = max(4*longest, 64<<20)
+	f.in = mcp.NewLines(in, f.longest)
+	f.most = max(4*f.longest, 64<<20)
 	return f
 }
 

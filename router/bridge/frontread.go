@@ -92,7 +92,7 @@ func (f *Front) skipped(s *mcp.SpoiledLine) {
 		return
 	}
 	f.mu.Unlock()
-	f.refuse(id, codeInvalid, "the message is skipped: "+s.Why.Error())
+	f.refuse(id, codeInvalid, fmt.Sprintf("the message is skipped: longer than %d bytes, or of too many values", f.longest))
 }
 
 // take takes in one line.
