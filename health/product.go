@@ -47,6 +47,9 @@ func (Product) Rate(pool []Member, out, scratch []float64) {
 		// One division for the whole: this runs for every candidate.
 		out[i] = quality * latency * places / (own * (places + taken))
 	}
+	if len(pool) > 1 {
+		scratch[0], scratch[1] = latency, illness // for Terms
+	}
 }
 
 var productTerms = []string{"success", "answers", "latency", "load"}
@@ -56,7 +59,12 @@ func (Product) TermNames() []string { return productTerms }
 
 // Terms implements [Score].
 func (Product) Terms(pool []Member, of []int, out, scratch []float64) {
-	latency, illness := productMedians(pool, scratch)
+	var latency, illness float64
+	if len(pool) > 1 {
+		latency, illness = scratch[0], scratch[1]
+	} else {
+		latency, illness = productMedians(pool, scratch)
+	}
 	for n, i := range of {
 		quality, own, places, taken := productFactors(&pool[i], latency, illness)
 		success, answers := pool[i].Success*pool[i].Success, 1.0

@@ -59,8 +59,8 @@ type Score interface {
 	TermNames() []string
 	// Terms says, for the record, what the scores of the members at these places
 	// are made of: out takes so many values for each as there are names, in their
-	// order. A term that is NaN is left out of the record. scratch is at least as
-	// long as pool and may be overwritten. It neither allocates nor blocks.
+	// order. A term that is NaN is left out of the record. It is called after Rate,
+	// with pool and scratch as that left them, and neither allocates nor blocks.
 	Terms(pool []Member, of []int, out, scratch []float64)
 	// Windows reports whether the fields of the last five minutes and 24 hours
 	// are used.

@@ -35,7 +35,7 @@ func NewCandidates(servers []*Server, capability string, t *health.Tracker, now 
 // Add lets another server join, and returns its index.
 func (c *Candidates) Add(s *Server, capability string, t *health.Tracker, now time.Time) int {
 	e := entry{
-		server: s, series: t.Series(s.ID, capability, now), match: 1,
+		server: s, series: t.Series(s.ID, capability, now), weight: s.Weight, match: 1,
 		declared: health.Declared{LatencyP95: s.LatencyP95, MaxConcurrent: s.MaxConcurrent},
 	}
 	e.series.Declare(e.declared)

@@ -80,11 +80,17 @@ func (h *hop) choose(ctx context.Context) (*choice, error) {
 	}
 }
 
-// gather is the pool as it stands. Servers that are still being connected are
+// gather is the pool as it stands: the one made before, while nothing has changed
+// that it depends on. Servers that are still being connected are
 // waited for within the attempt's maximum, which the wait counts against.
 func (h *hop) gather(ctx context.Context) *pool {
 	begun := time.Now()
-	p := h.r.gatherPool(ctx, &h.call, h.asking, h.max-h.queued)
+	snapshot := h.r.discovery.Snapshot()
+	h.r.noticeChange(snapshot)
+	if p := h.r.pools.current(h.asking, snapshot, h.r.roster.edition.Load(), begun); p != nil {
+		return p
+	}
+	p := h.r.gatherPool(ctx, snapshot, &h.call, h.asking, h.max-h.queued)
 	h.queued += time.Since(begun)
 	return p
 }

@@ -90,6 +90,32 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// BenchmarkDecideAndRecord is the whole of a decision that a hop stores, from what the
+// call asks to the text of its record.
+func BenchmarkDecideAndRecord(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			h, tail := decider(b, n), newTail()
+			defer record(h.gather(b.Context()).entries, 8)()
+			b.ReportAllocs()
+			for b.Loop() {
+				begun := time.Now()
+				h.asking = h.r.pools.asking(&h.call)
+				p, err := h.bar(b.Context(), h.gather(b.Context()))
+				if err == nil {
+					h.draw(p)
+					_, err = encodeDecision(h.decision)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				tail.note(begun)
+			}
+			tail.report(b)
+		})
+	}
+}
+
 // BenchmarkDecideParts is what the parts of a decision cost.
 func BenchmarkDecideParts(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
@@ -115,10 +141,14 @@ func BenchmarkDecideParts(b *testing.B) {
 			}},
 		} {
 			b.Run(fmt.Sprintf("%d/%s", n, part.name), func(b *testing.B) {
+				tail := newTail()
 				b.ReportAllocs()
 				for b.Loop() {
+					begun := time.Now()
 					part.do()
+					tail.note(begun)
 				}
+				tail.report(b)
 			})
 		}
 	}

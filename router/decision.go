@@ -7,7 +7,8 @@ import (
 )
 
 // Decision is a routing decision as data: up to 32 candidates the pick can be
-// replayed from it exactly.
+// replayed from it exactly. Decisions share what they have in common, such as who was
+// rejected for the capability: they are not to be changed.
 type Decision struct {
 	Capability string         `json:"capability,omitempty"`
 	Policy     string         `json:"policy"`            // "weighted-random"

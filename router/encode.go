@@ -98,7 +98,9 @@ func (w *decisionWriter) candidate(c *Candidate) {
 	w.out = append(w.out, `,"match":`...)
 	w.float("match", c.Match)
 	w.out = append(w.out, `,"health":`...)
+	from := len(w.out)
 	w.float("health", c.Health)
+	to := len(w.out)
 	w.out = append(w.out, `,"terms":{`...)
 	for i, term := range c.Terms.Sorted() {
 		if i > 0 {
@@ -109,7 +111,11 @@ func (w *decisionWriter) candidate(c *Candidate) {
 		w.float(term.Name, term.Value)
 	}
 	w.out = append(w.out, `},"weight":`...)
-	w.float("weight", c.Weight)
+	if math.Float64bits(c.Weight) == math.Float64bits(c.Health) { // mostly, and digits are what costs
+		w.out = append(w.out, w.out[from:to]...)
+	} else {
+		w.float("weight", c.Weight)
+	}
 	w.out = append(w.out, '}')
 }
 

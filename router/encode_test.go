@@ -29,6 +29,9 @@ func TestARecordedDecisionIsWhatEncodingJSONWritesAndReads(t *testing.T) {
 				Health: float.Draw(t, "health"), Weight: float.Draw(t, "weight"),
 				Terms: health.Terms{},
 			})
+			if last := &d.Candidates[len(d.Candidates)-1]; rapid.Bool().Draw(t, "weighs its health") {
+				last.Weight = last.Health
+			}
 			for name, value := range rapid.MapOf(word, float).Draw(t, "terms") {
 				terms := &d.Candidates[len(d.Candidates)-1].Terms
 				*terms = append(*terms, health.Term{Name: name, Value: value})

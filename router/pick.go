@@ -16,6 +16,7 @@ type entry struct {
 	known    *known
 	series   *health.Series
 	declared health.Declared
+	weight   float64 // the server's in the registry; 0: unsaid, which is 1
 	match    float64 // of the preferences, [0, 1]
 	prefers  bool    // there were preferences
 	barred   barring // why it cannot be chosen now, besides its health
@@ -138,7 +139,7 @@ func (b *ballot) weigh(entries []entry) {
 			continue
 		}
 		m := &b.members[i]
-		b.weights[i] *= registryWeight(entries[i].server) * m.Ramp * m.Drift
+		b.weights[i] *= entries[i].registryWeight() * m.Ramp * m.Drift
 		none = none && !(b.weights[i] > 0)
 	}
 	if !none {
@@ -176,9 +177,9 @@ func (e *entry) matchFactor() float64 {
 	return matchFloor + (1-matchFloor)*e.match
 }
 
-func registryWeight(s *Server) float64 {
-	if s.Weight == 0 {
+func (e *entry) registryWeight() float64 {
+	if e.weight == 0 {
 		return 1
 	}
-	return max(s.Weight, 0)
+	return max(e.weight, 0)
 }

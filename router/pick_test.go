@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -192,6 +193,52 @@ func TestALargeDecisionIsRecordedInShort(t *testing.T) {
 	}
 	if ReplayPick(d) != "" {
 		t.Error("a decision without all of its candidates was replayed")
+	}
+}
+
+func TestEveryServerIsACandidateOrRejectedForAReason(t *testing.T) {
+	r := New(discoverNothing{}, nil, &Options{Seed: 1})
+	defer r.Close()
+	for _, c := range []struct{ entries, tried, excluded, strangers int }{
+		{0, 0, 0, 3}, {3, 0, 0, 0}, {3, 1, 1, 2}, {3, 0, 3, 2}, {40, 0, 0, 5}, {40, 3, 2, 5}, {40, 20, 15, 0}, {40, 0, 40, 40}, {3, 1, 0, 40}, {32, 0, 0, 32},
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			p, b := &pool{entries: entriesOf(c.entries)}, new(ballot)
+			for i := range p.entries {
+				switch {
+				case i < c.tried:
+					p.entries[i].barred = tried
+				case i < c.tried+c.excluded:
+					p.entries[i].exclude("session", "elsewhere")
+				}
+			}
+			for i := range c.strangers {
+				p.rejected = append(p.rejected, Rejection{Server: fmt.Sprintf("stranger-%04d", i), Reason: "capability"})
+			}
+			p.reasons = countReasons(p.rejected)
+			before := slices.Clone(p.rejected)
+			pick(b, p.entries, policy{health.Product{}, Plain(), WeightedRandom{}}, 3, time.Now())
+			d, rejected := r.decide(b, p, "work", 3)
+			counts := d.Reasons
+			if counts == nil {
+				counts = countReasons(d.Rejected)
+			} else if d.Rejected != nil {
+				t.Error("the record holds reasons and rejections")
+			}
+			if counts["session"] != c.excluded || counts["tried"] != c.tried || counts["capability"] != c.strangers {
+				t.Errorf("rejected: %v", counts)
+			}
+			if fit := c.entries - c.tried - c.excluded; len(d.Candidates)+d.Omitted != fit || (d.Picked != "") != (fit > 0) {
+				t.Errorf("%d candidates and %d omitted of %d, picked %q", len(d.Candidates), d.Omitted, fit, d.Picked)
+			}
+			if all := c.tried + c.excluded + c.strangers; d.Picked == "" && len(rejected) != all {
+				t.Errorf("%d rejections to tell of %d", len(rejected), all)
+			}
+			byServer := func(a, b Rejection) int { return strings.Compare(a.Server, b.Server) }
+			if !slices.IsSortedFunc(rejected, byServer) || !slices.Equal(before, p.rejected) {
+				t.Error("the rejections are out of order, or the pool's were changed")
+			}
+		})
 	}
 }
 

@@ -26,15 +26,9 @@ type pool struct {
 	redial   time.Duration // until the first of the unreachable ones is tried again; 0: none will be
 }
 
-// gatherPool returns the pool for what a call asks for, the one made before
-// while nothing has changed that it depends on. It waits for handshakes no
-// longer than patience.
-func (r *Router) gatherPool(ctx context.Context, c *state.Call, a asking, patience time.Duration) *pool {
-	snapshot := r.discovery.Snapshot()
-	r.noticeChange(snapshot)
-	if p := r.pools.current(a, snapshot, r.roster.edition.Load(), time.Now()); p != nil {
-		return p
-	}
+// gatherPool returns the pool of a snapshot for what a call asks for. It waits for
+// handshakes no longer than patience.
+func (r *Router) gatherPool(ctx context.Context, snapshot *Snapshot, c *state.Call, a asking, patience time.Duration) *pool {
 	servers := snapshot.Servers
 	if c.Server != "" {
 		servers = named(servers, c.Server)
@@ -135,6 +129,7 @@ func (r *Router) sort(p *pool, k *known, c *state.Call, now time.Time) {
 			server: k.server, offer: o, known: k,
 			series:   r.health.Series(k.server.ID, o.Capability, now), // in the offer's spelling, as probes know it
 			declared: health.Declared{LatencyP95: k.latencyP95(t), MaxConcurrent: k.maxConcurrent(t)},
+			weight:   k.server.Weight,
 			match:    preference(k.server, o, c.Prefer),
 			prefers:  len(c.Prefer) > 0,
 		}
