@@ -18,6 +18,8 @@ type scripted struct {
 	call    func(w http.ResponseWriter, r *http.Request, id string)
 	// initialize holds the handshake of the earlier era up; nil: it does not.
 	initialize func(r *http.Request)
+	// rest serves GET requests; nil: there is nothing to get.
+	rest func(w http.ResponseWriter, r *http.Request)
 
 	mu         sync.Mutex
 	handshakes int
@@ -34,6 +36,8 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodDelete:
 		s.ended++
+	case r.Method == http.MethodGet && s.rest != nil:
+		s.rest(w, r)
 	case is("server/discover") && s.modern:
 		answer(w, id, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"raw","version":"1"}}}`)
 	case is("server/discover"):

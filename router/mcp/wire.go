@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -142,13 +143,18 @@ func (w *Wire) Notify(ctx context.Context, n Notification) error {
 	return nil
 }
 
-// post sends a message that has no answer; method is that of a notification.
+// post sends a message that has no answer; method is a notification's, "" for an
+// answer of ours.
 func (w *Wire) post(ctx context.Context, over link, method string, data []byte) *router.CallError {
 	switch l := over.(type) {
 	case *stdio:
 		return l.enqueue(ctx, &frame{data: append(data, '\n')})
 	case *httpLink:
-		if err := l.reply(ctx, w.conn.server.Dial.URL, w.conn.version, data, w.conn.headers(method, "")); err != nil {
+		header := http.Header{}
+		if method != "" {
+			header = w.conn.headers(method, "")
+		}
+		if err := l.reply(ctx, w.conn.server.Dial.URL, w.conn.version, data, header); err != nil {
 			e := notSent(router.Transport, "the message could not be sent: "+excerpt(err.Error()), err)
 			return sessionSecret(l.GetSessionId()).mask(e)
 		}

@@ -108,7 +108,7 @@ func (b *inbox) of(raw json.RawMessage) (s *sought, id int64) {
 // leaves says that the request has its place among all that goes to the server.
 func (s *sought) leaves() {
 	if s.Sent != nil {
-		s.sent.Do(s.Sent)
+		s.while(func() { s.sent.Do(s.Sent) })
 	}
 }
 

@@ -1,0 +1,5 @@
+package bridge
+
+import "junction/router/mcp"
+
+var _ Session = (*mcp.Wire)(nil)
