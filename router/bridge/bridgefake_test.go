@@ -32,6 +32,7 @@ type house struct {
 	effect   func(string) (state.Effect, string)
 	// answer plays a request; nil: what was asked comes back as the result.
 	answer func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError)
+	listen func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) // likewise, for subscriptions/listen
 
 	mu        sync.Mutex
 	shut      *router.CallError // nobody gets in
@@ -49,6 +50,7 @@ type visit struct {
 	mu       sync.Mutex
 	asked    []string // "method params", in order
 	notified []string
+	streams  []func(mcp.Notification) // of the subscriptions
 }
 
 func earlierHouse() *house { return &house{name: "docs", document: earlierDocument} }
@@ -119,7 +121,10 @@ func (v *visit) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.Call
 	defer cancel()
 	go func() {
 		answer := v.house.answer
-		if answer == nil || r.Method == "subscriptions/listen" && v.modern {
+		if r.Method == "subscriptions/listen" && v.modern {
+			answer = v.house.listen
+		}
+		if answer == nil {
 			answer = plain
 		}
 		reply, fail := answer(v, inner, r)
@@ -139,6 +144,9 @@ func (v *visit) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.Call
 // does.
 func plain(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
 	if r.Method == "subscriptions/listen" && v.modern {
+		v.mu.Lock()
+		v.streams = append(v.streams, r.Notify)
+		v.mu.Unlock()
 		r.Notify(mcp.Notification{
 			Method: "notifications/subscriptions/acknowledged",
 			Params: json.RawMessage(`{"notifications":` + string(member(r.Params, "notifications")) + `,"_meta":{"io.modelcontextprotocol/subscriptionId":77}}`),

@@ -31,6 +31,7 @@ type subscription struct {
 	leave  context.CancelFunc
 	heard  chan struct{} // closed once it is in force there, or never will be
 	acked  bool
+	over   bool
 	reread bool // the next acknowledgement is followed by word of a change
 }
 
@@ -56,6 +57,7 @@ func (h *behind) add(s *subscription) {
 func (h *behind) drop(s *subscription) {
 	h.mu.Lock()
 	h.subs = slices.DeleteFunc(h.subs, func(o *subscription) bool { return o == s })
+	s.over = true
 	leave, on := s.leave, h.on
 	var unused []string
 	for _, uri := range s.filter.ResourceSubscriptions {

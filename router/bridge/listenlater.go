@@ -150,7 +150,13 @@ func (l *listening) granted() bool {
 
 // told runs in the session's reader, for what the server sends under the subscription.
 func (l *listening) told(n mcp.Notification) {
-	if n.Method != protocol.MethodNotificationSubscriptionsAcknowledged {
+	l.behind.mu.Lock()
+	over := l.sub.over
+	l.behind.mu.Unlock()
+	switch {
+	case over:
+		return
+	case n.Method != protocol.MethodNotificationSubscriptionsAcknowledged:
 		l.sub.tell(n)
 		return
 	}
