@@ -18,9 +18,9 @@ import (
 // beside it.
 type Options struct {
 	Patience time.Duration // with one exchange: 5 s
+	Start    time.Duration // of a process, which may be installed first: 50 s
 	Idle     time.Duration // how long a quiet stream should hold; 0: that is not measured
 	Self     string        // the executable that the command "junction" stands for; "": the running one
-	File     string        // of the servers; it is named in what to do. "": none is known
 	// Lookup resolves a host's name. nil: the system does.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
@@ -36,6 +36,7 @@ func (o *Options) withDefaults() Options {
 		v = *o
 	}
 	v.Patience = cmp.Or(v.Patience, 5*time.Second)
+	v.Start = cmp.Or(v.Start, 50*time.Second)
 	if v.Lookup == nil {
 		v.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)

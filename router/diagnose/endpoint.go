@@ -27,6 +27,10 @@ func (p *patient) endpoint(ctx context.Context) bool {
 		p.noTLS(plain.tls.err)
 		return false
 	}
+	if r.err != nil && strings.Contains(r.err.Error(), "remote error: tls: ") { // after the handshake, in TLS 1.3
+		p.noTLS(r.err)
+		return false
+	}
 	if r.err == nil && p.isEndpoint(r) {
 		l.pass(took, "HTTP %d%s%s", r.status, inMedia(r), proto(r))
 		return true
@@ -105,7 +109,7 @@ func (p *patient) silent(r *reply) Trouble {
 	case errors.Is(r.err, context.DeadlineExceeded):
 		return failed(fmt.Sprintf("it accepts connections, and does not answer within %s", brief(p.o.Patience)),
 			"the process hangs, or is overwhelmed: look at its log and load, restart it; see that the port is the MCP server's")
-	case strings.Contains(text, "malformed HTTP"):
+	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "readLoopPeekFailLocked"): // it spoke before it was asked
 		return failed("what answers does not speak HTTP", "the port is another service's: correct it in the url")
 	case errors.Is(r.err, io.EOF), errors.Is(r.err, io.ErrUnexpectedEOF), strings.Contains(text, "EOF"), strings.Contains(text, "connection reset"):
 		return failed("it closes the connection without an answer", "look at the server's log: it may crash on requests, or the port is another service's")

@@ -25,12 +25,24 @@ type measurement struct {
 	names  []string          // from the answer's header: what arrived; nil: it does not say
 }
 
-// probe asks what arrives at the server.
+// probe asks what arrives at the server. What looks like a buffer is looked at once
+// more: a busy machine may have been late to read.
 func (p *patient) probe(ctx context.Context) *measurement {
+	m := p.ask(ctx, p.o.Idle)
+	if m.report == nil || !m.buffered() {
+		return m
+	}
+	if again := p.ask(ctx, 0); again.report != nil && !again.buffered() {
+		return again
+	}
+	return m
+}
+
+func (p *patient) ask(ctx context.Context, quiet time.Duration) *measurement {
 	m := &measurement{sent: map[string]string{}}
 	params := "{" + laterMeta + "}"
-	if p.o.Idle > 0 {
-		params = `{"quiet_ms":` + count(int(p.o.Idle.Milliseconds())) + "," + laterMeta + "}"
+	if quiet > 0 {
+		params = `{"quiet_ms":` + count(int(quiet.Milliseconds())) + "," + laterMeta + "}"
 	}
 	header := p.known.headers("")
 	header[protocol.HeaderProtocolVersion] = cmp.Or(p.known.version, laterEra)
@@ -44,7 +56,7 @@ func (p *patient) probe(ctx context.Context) *measurement {
 			m.sent[http.CanonicalHeaderKey(name)] = debug.Value(name, v)
 		}
 	}
-	m.reply = p.post(ctx, p.courier.Do, request{method: debug.Method, params: params, header: header, within: p.o.Idle})
+	m.reply = p.post(ctx, p.courier.Do, request{method: debug.Method, params: params, header: header, within: quiet})
 	m.hear()
 	return m
 }

@@ -56,6 +56,8 @@ func (p *patient) unstarted(command string, r *reading) {
 		l.add(failed("there is no command "+quoted(command), "install it, or write its whole path; PATH is looked through, that under env first"))
 	case errors.Is(r.err, fs.ErrPermission):
 		l.add(failed("the command "+quoted(command)+" may not be run", "make it executable (chmod +x)"))
+	case strings.Contains(text, "does not start"):
+		l.add(failed("the command cannot be run: "+text, "see that it is a program for this machine; a script needs its first line, such as #!/bin/sh"))
 	case strings.Contains(text, "process ended"), strings.Contains(text, "process has ended"):
 		l.add(failed("it starts, and ends before it answers: "+text+said, "run the command by hand; what it wants may be missing from env, since it gets no more than PATH, HOME and what stands there"))
 	case e.Code == router.Transport && e.RPCCode == 0:

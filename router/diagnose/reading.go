@@ -21,16 +21,13 @@ type reading struct {
 	took        time.Duration
 }
 
-// slowStart is how long a process may take to come up: some are installed first.
-const slowStart = 50 * time.Second
-
 // describe reads it with a client that knows nothing yet.
 func (p *patient) describe(ctx context.Context) *reading {
 	began := time.Now()
 	heard := &listener{}
 	within := 2 * p.o.Patience
 	if p.url == nil {
-		within = max(within, slowStart)
+		within = p.o.Start
 	}
 	client := mcp.New(&mcp.Options{ConnectTimeout: within, Logger: slog.New(heard), Self: p.o.Self, ClientName: "junction-diagnose", Grace: time.Second})
 	r := &reading{}

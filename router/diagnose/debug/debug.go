@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -179,9 +178,4 @@ func names(h http.Header) []string {
 	}
 	slices.Sort(all)
 	return all[:min(len(all), mostNames)]
-}
-
-// Quiet are the parameters that ask for a stream that is quiet for d.
-func Quiet(d time.Duration) json.RawMessage {
-	return json.RawMessage(`{"quiet_ms":` + strconv.FormatInt(d.Milliseconds(), 10) + `}`)
 }

@@ -12,6 +12,7 @@ import (
 	"junction/router"
 	"junction/router/mcp"
 	"junction/router/mcp/sse"
+	"junction/router/mcp/sse/nginxtest"
 )
 
 // caller is a client of package mcp that the test's end closes.
@@ -61,7 +62,7 @@ func TestThroughNginxProgressArrivesWhileTheToolWorks(t *testing.T) {
 		}
 		return protocol.NewToolResultText("heard"), nil
 	})
-	through := &router.Server{ID: "slow", Dial: router.Dial{URL: proxy(t, endpoint(t, s, nil), buffering) + "/mcp"}}
+	through := &router.Server{ID: "slow", Dial: router.Dial{URL: nginxtest.Start(t, endpoint(t, s, nil), buffering) + "/mcp"}}
 	r, err := caller(t, nil).Call(t.Context(), through, router.ToolCall{
 		Tool: "work", Max: 30 * time.Second,
 		Progress: func(progress, _ float64, _ string) {
@@ -96,7 +97,7 @@ func TestThroughNginxASubscriptionHoldsWhereItIsKeptAlive(t *testing.T) {
 			s.AddTool(protocol.NewTool("one"), tool)
 			lost := make(chan mcp.ReconnectPlan, 100)
 			c := caller(t, &mcp.Options{OnReconnect: func(p mcp.ReconnectPlan) { lost <- p }})
-			through := &router.Server{ID: "changing", Dial: router.Dial{URL: proxy(t, endpoint(t, s, &sse.Options{Every: tt.every}), "proxy_read_timeout 2s;") + "/mcp"}}
+			through := &router.Server{ID: "changing", Dial: router.Dial{URL: nginxtest.Start(t, endpoint(t, s, &sse.Options{Every: tt.every}), "proxy_read_timeout 2s;") + "/mcp"}}
 			if _, err := c.Describe(t.Context(), through); err != nil {
 				t.Fatal(err)
 			}

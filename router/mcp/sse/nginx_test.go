@@ -2,120 +2,19 @@ package sse_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"junction/router/mcp/sse"
+	"junction/router/mcp/sse/nginxtest"
 )
-
-// nginxVar names the program, where it is not on PATH.
-const nginxVar = "JUNCTION_NGINX"
-
-// proxy runs an nginx in front of a server until the test ends, with directives of
-// its location, and returns its address. A port that was free a moment ago may be
-// taken: it is tried again with another.
-func proxy(t *testing.T, upstream, directives string) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a real nginx is left out of short runs")
-	}
-	program := os.Getenv(nginxVar)
-	if program == "" {
-		var err error
-		if program, err = exec.LookPath("nginx"); err != nil {
-			t.Fatalf("nginx is needed: make nginx installs it, or name the program in %s", nginxVar)
-		}
-	}
-	for try := 1; ; try++ {
-		address, said := start(t, program, upstream, directives)
-		if address != "" {
-			return address
-		}
-		if try == 5 || !strings.Contains(said, "in use") {
-			t.Fatalf("nginx did not start: %s", said)
-		}
-	}
-}
-
-// start returns the address once nginx accepts connections, or what it said.
-func start(t *testing.T, program, upstream, directives string) (address, said string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "nginx.conf")
-	var temp strings.Builder
-	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		fmt.Fprintf(&temp, "%s_temp_path %s;\n", kind, filepath.Join(dir, kind))
-	}
-	text := fmt.Sprintf(`daemon off;
-master_process off;
-pid %s/pid;
-error_log stderr warn;
-events { worker_connections 64; }
-http {
-	access_log off;
-	%s
-	server {
-		listen %s;
-		location / {
-			proxy_pass %s;
-			%s
-		}
-	}
-}
-`, dir, temp.String(), address, upstream, directives)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stderr bytes.Buffer
-	cmd := exec.Command(program, "-e", "stderr", "-p", dir, "-c", conf)
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = cmd.Wait() }() // how it ended is told by what it said
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended by itself
-		<-ended
-	})
-	limit := time.After(20 * time.Second)
-	for {
-		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-			_ = c.Close() // it was only to see that somebody listens
-			select {
-			case <-ended: // and it was not somebody else
-				return "", stderr.String()
-			case <-time.After(20 * time.Millisecond):
-				return "http://" + address, ""
-			}
-		}
-		select {
-		case <-ended:
-			return "", stderr.String()
-		case <-limit:
-			t.Fatal("nginx accepts no connections")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
 
 // events reads the data of one event after another, comments left out; closed at the
 // stream's end.
@@ -188,7 +87,7 @@ func TestThroughNginxEventsArriveAsTheyHappen(t *testing.T) {
 		}
 	}), nil))
 	t.Cleanup(ts.Close)
-	resp := get(t, proxy(t, ts.URL, buffering)) //nolint:bodyclose // get does
+	resp := get(t, nginxtest.Start(t, ts.URL, buffering)) //nolint:bodyclose // get does
 	if resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("Cache-Control") != "no-cache" {
 		t.Errorf("%v", resp.Header)
 	}
@@ -220,7 +119,7 @@ func TestThroughNginxEventsOfAServerWithoutTheHeaderArriveInOneBurst(t *testing.
 		}
 	}))
 	t.Cleanup(ts.Close)
-	got := events(t, get(t, proxy(t, ts.URL, buffering))) //nolint:bodyclose // get does
+	got := events(t, get(t, nginxtest.Start(t, ts.URL, buffering))) //nolint:bodyclose // get does
 	for i := range 5 {
 		if event, ok := await(t, got); !ok || event != fmt.Sprint(i) {
 			t.Fatalf("event %d: %q, %t", i, event, ok)
@@ -264,7 +163,7 @@ func TestThroughNginxCommentLinesKeepAQuietStreamAlive(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := events(t, get(t, proxy(t, quietServer(t, tt.every), "proxy_read_timeout 2s;"))) //nolint:bodyclose // get does
+			got := events(t, get(t, nginxtest.Start(t, quietServer(t, tt.every), "proxy_read_timeout 2s;"))) //nolint:bodyclose // get does
 			if event, _ := await(t, got); event != tt.want {
 				t.Errorf("%q, want %q", event, tt.want)
 			}
@@ -292,7 +191,7 @@ func TestTheShippedConfigurationStreams(t *testing.T) {
 		}
 	}))
 	t.Cleanup(ts.Close)
-	got := events(t, get(t, proxy(t, ts.URL, string(shipped)))) //nolint:bodyclose // get does
+	got := events(t, get(t, nginxtest.Start(t, ts.URL, string(shipped)))) //nolint:bodyclose // get does
 	for range 3 {
 		if _, ok := await(t, got); !ok {
 			t.Fatal("the stream ended")
