@@ -32,9 +32,9 @@ type child struct {
 	err    error // of Wait, readable once exited is closed
 }
 
-// start runs a server. The child reads end of file on its input when this
+// start runs a server; heard is told of the lines of its stderr. The child reads end of file on its input when this
 // process dies, however it dies.
-func (s *spawner) start(d *router.Dial, self string, grace time.Duration) (*child, error) {
+func (s *spawner) start(d *router.Dial, self string, grace time.Duration, heard func(line string)) (*child, error) {
 	cmd, err := command(d, self)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *spawner) start(d *router.Dial, self string, grace time.Duration) (*chil
 	closeAll([]*os.File{pipes[0], pipes[3], pipes[5]})
 	ch := &child{
 		cmd: cmd, stdin: pipes[1], stdout: pipes[2], grace: grace,
-		stderr: newTail(pipes[4]), exited: make(chan struct{}),
+		stderr: newTail(pipes[4], heard), exited: make(chan struct{}),
 	}
 	go ch.wait()
 	return ch, nil
@@ -181,14 +181,15 @@ func (c *child) await(ctx context.Context) bool {
 // and an error can show why a server died.
 type tail struct {
 	src    *os.File
-	closed chan struct{} // at the end of the stream
+	heard  func(line string) // nil: nobody listens
+	closed chan struct{}     // at the end of the stream
 
 	mu   sync.Mutex
 	kept []string
 }
 
-func newTail(src *os.File) *tail {
-	t := &tail{src: src, closed: make(chan struct{})}
+func newTail(src *os.File, heard func(line string)) *tail {
+	t := &tail{src: src, heard: heard, closed: make(chan struct{})}
 	go t.fill()
 	return t
 }
@@ -208,6 +209,9 @@ func (t *tail) fill() {
 				t.kept = slices.Delete(t.kept, 0, over)
 			}
 			t.mu.Unlock()
+			if t.heard != nil {
+				t.heard(text)
+			}
 		}
 		if err != nil {
 			return

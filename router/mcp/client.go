@@ -59,6 +59,10 @@ type Options struct {
 	// OnDrift observes each server whose capability document is another than it was:
 	// sameVersion says that no other version was told with it. It must not block.
 	OnDrift func(server string, sameVersion bool)
+	// OnStderr is told of each line that a child writes to its stderr, masked and cut
+	// short. It must not block. Nil: nobody is; the last lines are in errors all the
+	// same.
+	OnStderr func(server, line string)
 	// OnReconnect observes what is going to be done after a subscription ended,
 	// before any of it is. It must not block.
 	OnReconnect func(ReconnectPlan)

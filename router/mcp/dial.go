@@ -85,7 +85,11 @@ func (p *peer) link(w *Wire) (link, *router.CallError) {
 		l.start.greeting = w.greets()
 		return l, nil
 	}
-	ch, err := p.client.spawn.start(d, o.Self, o.Grace)
+	var heard func(string)
+	if told := o.OnStderr; told != nil {
+		heard = func(line string) { told(server.ID, p.secrets.text(line)) }
+	}
+	ch, err := p.client.spawn.start(d, o.Self, o.Grace, heard)
 	if err != nil {
 		return nil, notSent(router.Transport, excerpt(err.Error()), err)
 	}
