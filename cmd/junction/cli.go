@@ -17,6 +17,7 @@ type cli struct {
 	Run           runCmd           `cmd:"" help:"Run a workflow file."`
 	Resume        resumeCmd        `cmd:"" help:"Go on with a thread where it stopped; answer its questions."`
 	Serve         serveCmd         `cmd:"" help:"Run queued threads as one worker of a fleet; take over those of dead workers."`
+	Proxy         proxyCmd         `cmd:"" help:"Serve an MCP client and keep its connection whole while the servers behind it die, restart and move."`
 	Cancel        cancelCmd        `cmd:"" help:"Ask whoever runs a thread to stop."`
 	Threads       threadsCmd       `cmd:"" help:"List threads, newest first, and the questions that wait."`
 	History       historyCmd       `cmd:"" help:"Show which server did what, how long and with which errors."`

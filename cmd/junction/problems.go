@@ -75,6 +75,8 @@ func closeApp(a *wire.App, con console) {
 }
 
 // logger writes warnings for people to stderr.
-func logger(con console) *slog.Logger {
-	return slog.New(tint.NewTextHandler(con.err, &tint.Options{Level: slog.LevelWarn, TimeFormat: time.TimeOnly, NoColor: !con.colorErr}))
+func logger(con console) *slog.Logger { return leveled(con, slog.LevelWarn) }
+
+func leveled(con console, level slog.Level) *slog.Logger {
+	return slog.New(tint.NewTextHandler(con.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !con.colorErr}))
 }

@@ -57,7 +57,7 @@ func newBehind(b *Bridge, s Server, up listener) *behind {
 	o := &b.options
 	lo := &LineOptions{
 		Name: s.Name, PingInterval: o.PingInterval, PingTimeout: o.PingTimeout, Queue: o.Queue,
-		Wait: o.Wait, Backoff: o.Backoff, Logger: h.log, Restore: h.restore,
+		Wait: o.Wait, Backoff: o.Backoff, Logger: o.Logger, Restore: h.restore,
 		Events: mcp.Events{Notified: h.heard, Asked: h.questioned},
 	}
 	if o.OnStatus != nil {

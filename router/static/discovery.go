@@ -112,3 +112,9 @@ func sameContracts(a, b map[string]router.Contract) bool {
 	}
 	return true
 }
+
+// Fixed is a discovery of one server that never changes.
+func Fixed(s *router.Server) router.Discovery {
+	c := &Config{Servers: []*router.Server{s}, Contracts: map[string]router.Contract{}}
+	return c.Discovery()
+}

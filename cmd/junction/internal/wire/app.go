@@ -33,19 +33,21 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Settings say what to join.
 type Settings struct {
-	Store      string              // address; "": the servers file's, else DefaultStore
-	Config     string              // servers file; "": looked for, see static.Find
-	Workflow   string              // the workflow file it is looked for beside
-	Dir        string              // what PWD stands for in the servers file; "": the working directory
-	Consul     string              // address of Consul, for servers found there; "": what the servers file says
-	Shared     bool                // only a store that workers can share will do: ErrNoQueue, and nothing is made
-	Detach     bool                // the thread is left to workers: no server is looked for
-	NeedConfig bool                // without a servers file: *static.NotFoundError instead of no servers
-	Worker     string              // names this process in the history of servers; "": host and process id
-	Observer   router.Observer     // watches hops, and may be slow; nil: nobody does
-	Probe      router.ProbeOptions // of servers, in the background
-	Metrics    *metrics.Metrics    // nil: nothing is counted
-	Version    string              // the program's, for traces
+	Store      string                    // address; "": the servers file's, else DefaultStore
+	Config     string                    // servers file; "": looked for, see static.Find
+	Workflow   string                    // the workflow file it is looked for beside
+	Dir        string                    // what PWD stands for in the servers file; "": the working directory
+	Consul     string                    // address of Consul, for servers found there; "": what the servers file says
+	Shared     bool                      // only a store that workers can share will do: ErrNoQueue, and nothing is made
+	Detach     bool                      // the thread is left to workers: no server is looked for
+	NeedConfig bool                      // without a servers file: *static.NotFoundError instead of no servers
+	Worker     string                    // names this process in the history of servers; "": host and process id
+	Observer   router.Observer           // watches hops, and may be slow; nil: nobody does
+	Prompt     router.Observer           // watches hops as they happen, and never blocks; nil: nobody does
+	Probe      router.ProbeOptions       // of servers, in the background
+	Stderr     func(server, line string) // is told what children write to their stderr; nil: nobody
+	Metrics    *metrics.Metrics          // nil: nothing is counted
+	Version    string                    // the program's, for traces
 	Log        *slog.Logger
 }
 
@@ -175,7 +177,7 @@ func join(ctx context.Context, store state.Store, config *static.Config, s Setti
 	if registry != nil {
 		found, app.consul = append(found, registry), registry
 	}
-	speaks := &mcp.Options{Logger: s.Log, Elicitation: true}
+	speaks := &mcp.Options{Logger: s.Log, Elicitation: true, OnStderr: s.Stderr}
 	app.observe(s, speaks, routes)
 	app.client = mcp.New(speaks)
 	app.servers = router.Join(found...)
@@ -190,6 +192,9 @@ func (a *App) observe(s Settings, speaks *mcp.Options, routes *router.Options) {
 	if m := s.Metrics; m != nil {
 		speaks.OnStateChange, speaks.OnHandshake, speaks.OnStray, speaks.OnReconnect = m.OnStateChange, m.OnHandshake, m.OnStray, m.OnReconnect
 		all = append(all, m)
+	}
+	if s.Prompt != nil {
+		all = append(all, s.Prompt)
 	}
 	if s.Observer != nil {
 		a.watch = router.NewRelay(s.Observer)
