@@ -46,19 +46,26 @@ func (f *flights) fly(ctx context.Context, timeout time.Duration) (each context.
 	key := end.UnixNano()
 	f.open[key] = call
 	f.mu.Unlock()
-	each, cancel := context.WithDeadline(ctx, end)
 	stop := func() bool { return true }
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, call.interrupt)
 	}
-	return each, func() {
+	return deadlined{ctx, end}, func() {
 		stop()
-		cancel()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.open, key)
 	}
 }
+
+// deadlined is a context with a deadline that only connections keep: a timer for
+// each call, which nearly always is stopped at once, would wake a thread that waits.
+type deadlined struct {
+	context.Context
+	end time.Time
+}
+
+func (d deadlined) Deadline() (time.Time, bool) { return d.end, true }
 
 func (f *flights) find(deadline time.Time) *flight {
 	f.mu.Lock()

@@ -18,6 +18,7 @@ import (
 
 var (
 	recordsScript = load("records.lua", true)
+	plainScript   = load("records_plain.lua", false)
 	callsScript   = load("calls.lua", false)
 )
 
@@ -28,9 +29,32 @@ func (s *Store) PutRecords(ctx context.Context, l state.Lease, records []state.R
 	if p.Err != nil {
 		return fmt.Errorf("thread %s: %w", l.Thread, p.Err)
 	}
-	args := s.leased(l, 2+2*len(p.Blobs)+6*len(rs))
-	_, err := s.held(ctx, "store records of thread "+l.Thread, l, recordsScript, appendRecords(p.appendBlobs(args), rs))
+	args := appendRecords(p.appendBlobs(s.leased(l, 2+2*len(p.Blobs)+6*len(rs))), rs)
+	what := "store records of thread " + l.Thread
+	if len(p.Blobs) == 0 && plain(rs) {
+		r, err := s.held(ctx, what, l, plainScript, args)
+		if err != nil || r.word() == "ok" {
+			return err
+		}
+	}
+	_, err := s.held(ctx, what, l, recordsScript, args)
 	return err
+}
+
+// mostPlain is how many records the short script takes at once: Lua passes no more
+// than some thousand arguments on.
+const mostPlain = 256
+
+// plain says whether the short script may try: no record comes twice.
+func plain(rs []packedRecord) bool {
+	if len(rs) < 2 {
+		return len(rs) == 1
+	}
+	seen := make(map[string]struct{}, len(rs))
+	for i := range rs {
+		seen[rs[i].field] = struct{}{}
+	}
+	return len(seen) == len(rs) && len(rs) <= mostPlain
 }
 
 // entry is a stored record with its place among all: by the time it started,
@@ -117,6 +141,10 @@ func firstOf(entries []entry, n int) []entry {
 	return entries
 }
 
+// second is how exact a thread's time of its newest record is, in µs: it is not
+// written with each.
+const second = 1_000_000
+
 // since leaves out the threads of a page whose newest record is older.
 func (s *Store) since(ctx context.Context, page []indexed, since time.Time) ([]string, error) {
 	ids := make([]string, 0, len(page))
@@ -131,7 +159,7 @@ func (s *Store) since(ctx context.Context, page []indexed, since time.Time) ([]s
 		return nil, err
 	}
 	for i, e := range page {
-		if v := rows[i].text(0); v != "" && rows[i].number(0) >= since.UnixMicro() {
+		if v := rows[i].text(0); v != "" && rows[i].number(0)/second >= since.UnixMicro()/second {
 			ids = append(ids, e.id)
 		}
 	}

@@ -13,7 +13,7 @@ if made[1] then
 end
 -- A small hash is searched from its beginning: first what each script reads.
 call('HSET', T, 'status', 'pending', 'token', '0', 'until', '0', 'head', '1', 'created', stamp, 'exp', '0',
-  'at', stamp, 'write_id', '', 'waiting', '0', 'last', '0', 'updated', stamp, 'step', '0', 'cancel', '0',
+  'at', stamp, 'write_id', '', 'waiting', '0', 'last', '0', 'under', '0', 'updated', stamp, 'step', '0', 'cancel', '0',
   'base', '1', 'lbase', '1', 'ttl', '0', 'made', ARGV[3])
 local fields = tonumber(ARGV[7])
 for i = 8, 7 + 2 * fields, 2 do call('HSET', T, ARGV[i], ARGV[i + 1]) end
