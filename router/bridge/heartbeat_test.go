@@ -84,6 +84,7 @@ func TestHeartbeats(t *testing.T) {
 		"are off":                            {every: -1, ping: silent},
 		"are not needed by one that talks":   {ping: silent, hears: every(10*time.Second, 12), lost: 0},
 		"may be missed when something comes": {ping: silent, hears: []time.Duration{23 * time.Second}, lost: 60 * time.Second, pings: 4},
+		"may be missed twice":                {ping: silent, hears: []time.Duration{33 * time.Second}, lost: 70 * time.Second, pings: 6},
 		"that break the connection end it":   {ping: func(context.Context) *router.CallError { return refusal }, lost: 20 * time.Second, pings: 1},
 		"with a bad answer count as missed":  {ping: bad, lost: 35 * time.Second, pings: 3},
 	} {

@@ -27,7 +27,7 @@ func (l *Line) carry(v *live, w *errand, sent chan struct{}) {
 			told()
 		}
 	}
-	if ctx.Err() != nil { // between leaving the queue and now
+	if ctx.Err() != nil { // its caller has left, or v is lost
 		l.back(v, w, mcp.Reply{}, &router.CallError{Code: router.Cancelled, Execution: state.NotExecuted, Message: "it was not sent"})
 		return
 	}
@@ -47,8 +47,6 @@ func (l *Line) back(v *live, w *errand, reply mcp.Reply, e *router.CallError) {
 	case w.over:
 	case e == nil:
 		l.end(w, reply, nil)
-	case w.ctx.Err() != nil:
-		l.end(w, reply, e)
 	default:
 		l.failed(v, w, e)
 	}
@@ -64,8 +62,6 @@ func (l *Line) failed(v *live, w *errand, e *router.CallError) {
 		e.Code == router.Cancelled && v.given()
 	never := e.Execution == state.NotExecuted
 	switch {
-	case l.state == Closed:
-		l.end(w, mcp.Reply{}, l.shut(state.Unknown))
 	case way && never:
 		l.giveUp(v, e, false)
 		l.again(w, e)

@@ -40,11 +40,12 @@ type stand struct {
 	noted  []string
 	closed []time.Time
 
-	auto  bool                                        // answers by itself
-	deaf  bool                                        // Do and Ping return only when it is closed
-	stuck chan struct{}                               // Close returns only when it is closed
-	slow  func(*sending)                              // runs within Do before it says that it was sent
-	ping  func(ctx context.Context) *router.CallError // nil: answers
+	auto   bool                                        // answers by itself
+	deaf   bool                                        // Do and Ping return only when it is closed
+	linger time.Duration                               // Do returns so long after its end
+	stuck  chan struct{}                               // Close returns only when it is closed
+	slow   func(*sending)                              // runs within Do before it says that it was sent
+	ping   func(ctx context.Context) *router.CallError // nil: answers
 }
 
 // sending is a request that entered Do.
@@ -175,6 +176,9 @@ func (v *stand) serve(ctx context.Context, r *mcp.Request, c *sending) (mcp.Repl
 		case o := <-c.answer:
 			return o.reply, o.err
 		default:
+		}
+		if v.linger > 0 {
+			pass(v.linger)
 		}
 		return mcp.Reply{}, failure(router.Transport, state.Unknown, "reset")
 	case <-over:

@@ -60,7 +60,7 @@ func (l *Line) pause() bool {
 	}
 	wait := time.NewTimer(time.Until(l.pace.next))
 	defer wait.Stop()
-	l.pausing = time.Now().Before(l.pace.next)
+	l.pausing = true
 	l.mu.Unlock()
 	select {
 	case <-wait.C:

@@ -90,6 +90,27 @@ func TestARequestCancelledInTheQueueIsNeverSentAndFreesItsPlace(t *testing.T) {
 	})
 }
 
+// The cancel and the end of what held it up come at the same moment.
+func TestARequestCancelledAsItIsAboutToLeaveIsNotSent(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			l, s := lineTo(t, &LineOptions{})
+			let := make(chan struct{})
+			s.prepare = func(v *stand) { v.slow = func(*sending) { <-let } }
+			begin(t, l, "a", false)
+			b := begin(t, l, "b", false)
+			v := s.session(1)
+			b.cancel()
+			close(let)
+			b.failed(t, router.Cancelled, state.NotExecuted)
+			if got := v.methods(); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("sent were %v", got)
+			}
+		})
+	}
+}
+
 func TestARequestCancelledUnderWayEndsAtOnceAndItsAnswerIsDropped(t *testing.T) {
 	t.Parallel()
 	for name, deaf := range map[string]bool{"the session returns": false, "the session hangs": true} {
@@ -137,6 +158,28 @@ func TestWhatWasNotExecutedAndWhatMayBeMadeAgainKeepTheirPlaces(t *testing.T) {
 		for _, a := range all {
 			w.of(a.method).answer <- says(a.method)
 			a.answered(t)
+		}
+	})
+}
+
+// The next session is there before the last one has given back what it had.
+func TestASlowLossKeepsThePlacesToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := lineTo(t, &LineOptions{})
+		s.prepare = func(v *stand) { v.linger = 700 * time.Millisecond }
+		begin(t, l, "a", true)
+		lost := time.Now()
+		s.session(1).die("crashed")
+		synctest.Wait()
+		begin(t, l, "b", true)
+		w := s.after(1)
+		if got := time.Since(lost); got > 300*time.Millisecond || len(w.methods()) > 0 {
+			t.Errorf("%v left on a session that began after %s", w.methods(), got)
+		}
+		pass(time.Second)
+		if got := w.methods(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("sent were %v", got)
 		}
 	})
 }

@@ -246,6 +246,14 @@ func TestNotificationsFollowTheRequestsBeforeThemAndAreDroppedWithoutASession(t 
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, s := lineTo(t, &LineOptions{})
+		let := make(chan struct{})
+		s.prepare = func(v *stand) {
+			v.slow = func(c *sending) {
+				if c.method == "d" {
+					<-let
+				}
+			}
+		}
 		note := func(m string) { l.Notify(t.Context(), mcp.Notification{Method: m}) }
 		note("early")
 		begin(t, l, "a", true)
@@ -257,9 +265,13 @@ func TestNotificationsFollowTheRequestsBeforeThemAndAreDroppedWithoutASession(t 
 		begin(t, l, "c", true)
 		note("y")
 		synctest.Wait()
+		begin(t, l, "d", true)
+		synctest.Wait()
+		note("behind one that is being written")
 		v.die("crashed")
 		synctest.Wait()
 		note("away")
+		close(let)
 		w := s.after(1)
 		synctest.Wait()
 		if want := []string{"x after 2", "y after 3"}; !slices.Equal(v.noted, want) {
