@@ -220,8 +220,13 @@ func (s *Series) publish(now time.Time, force bool) {
 
 // Read fills r with the series at now, without waiting and without allocating.
 // Numbers over a window are those of the last call that was counted.
-func (s *Series) Read(now time.Time, r *Reading) {
-	at := now.Sub(s.epoch)
+func (s *Series) Read(now time.Time, r *Reading) { s.ReadAt(s.Moment(now), r) }
+
+// Moment is now as every series of the same tracker reckons it.
+func (s *Series) Moment(now time.Time) time.Duration { return now.Sub(s.epoch) }
+
+// ReadAt is Read at a [Series.Moment], which a decision reckons once for all.
+func (s *Series) ReadAt(at time.Duration, r *Reading) {
 	s.now.Load().fill(r, at)
 	r.InFlight = s.load.InFlight()
 	s.load.seen.Load().fill(r, at)

@@ -32,7 +32,8 @@ func NewCandidates(servers []*Server, capability string, t *health.Tracker, now 
 	return c
 }
 
-// Add lets another server join, and returns its index.
+// Add lets another server join, of the same tracker as the others, and returns its
+// index.
 func (c *Candidates) Add(s *Server, capability string, t *health.Tracker, now time.Time) int {
 	e := entry{
 		server: s, series: t.Series(s.ID, capability, now), weight: s.Weight, match: 1,

@@ -9,7 +9,7 @@ import (
 )
 
 // entry is a server that can do what a call asks for: the arithmetic of a
-// decision runs over entries, sorted by server id and tool.
+// decision runs over entries, sorted by server id and tool, all of one tracker.
 type entry struct {
 	server   *Server
 	offer    *Offer
@@ -95,14 +95,17 @@ type policy struct {
 // weight × slow start × drift, among those of the best standing.
 func pick(b *ballot, entries []entry, by policy, seed uint64, now time.Time) {
 	b.reset(len(entries), now)
-	windows := by.score.Windows()
+	windows, moment := by.score.Windows(), time.Duration(0)
+	if len(entries) > 0 {
+		moment = entries[0].series.Moment(now)
+	}
 	for i := range entries {
 		e := &entries[i]
 		if windows {
 			e.series.Refresh(now)
 		}
 		m := &b.members[i]
-		e.series.Read(now, &m.Reading)
+		e.series.ReadAt(moment, &m.Reading)
 		m.Declared = e.declared
 		s := stand(e, m)
 		b.standing[i] = s
