@@ -15,7 +15,7 @@ type field struct {
 // fieldsOf lists the members of a JSON object in their order; false: raw is none.
 // Key and value point into raw.
 func fieldsOf(raw []byte) ([]field, bool) {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
 		return nil, false
 	}

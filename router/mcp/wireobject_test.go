@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestAnObjectsMembersAreTakenApartAndPutTogetherAsTheyWereWritten(t *testing.T) {
@@ -35,10 +36,10 @@ func FuzzFieldsOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		all, ok := fieldsOf(raw)
 		var want map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &want); (err == nil && want != nil) != ok && json.Valid(bytes.TrimSpace(raw)) {
+		if err := json.Unmarshal(raw, &want); (err == nil && want != nil) != ok {
 			t.Fatalf("taken apart: %v, decoded: %v", ok, err)
 		}
-		if !ok {
+		if !ok || !utf8.Valid(raw) { // a decoder mends names, which are left alone here
 			return
 		}
 		for _, m := range all {
