@@ -40,9 +40,18 @@
 // A heartbeat is due every PingInterval in which nothing was heard, and missed when
 // PingTimeout passes without anything being heard. Back-off is R35's (250 ms, doubled
 // to 8 s, full jitter), never gives up and is reset by success; a request that comes
-// while a long one runs has one attempt made at once.
+// while a long one runs has one attempt made at once. The end of a session is the first
+// failure of a row, so that clients do not come back all at once; that of one which
+// lived for less than 8 s goes on with the row before it, since it has cured nothing.
 //
 // # Orderings
+//
+// A request has left when its session has said so ([mcp.Request.Sent]), or has had
+// 100 ms for it: the next is handed over then. It has its place by arrival and keeps it
+// when it comes back. A session that is given up while its server lives (it takes no
+// new request, it forgot the session) has 30 s for what it began; what leaves on the
+// next one waits for that, up to 2 s, so that what comes back is in its place before.
+// Five sessions lost under one request are its end, whatever it is.
 //
 //	cancel · queued                      the request leaves the queue, nothing is sent
 //	cancel · sent                        the session tells the server, the answer is dropped
@@ -50,6 +59,8 @@
 //	session gone · sent, not executed    back to its place in the queue
 //	session gone · sent, unknown         Again: back to its place; else the error
 //	session gone · answered              the answer stands
+//	refused for a time (Retry-After)     it rests in its place, others pass it
+//	stream broken, session alive         as with a session that is gone
 //	waited too long · queued             the error; it is not sent any more
 //	closed · any                         the error
 package bridge

@@ -43,6 +43,7 @@ type stand struct {
 	auto   bool                                        // answers by itself
 	deaf   bool                                        // Do and Ping return only when it is closed
 	linger time.Duration                               // Do returns so long after its end
+	polite bool                                        // Close waits as long as it may
 	stuck  chan struct{}                               // Close returns only when it is closed
 	slow   func(*sending)                              // runs within Do before it says that it was sent
 	ping   func(ctx context.Context) *router.CallError // nil: answers
@@ -230,10 +231,13 @@ func (v *stand) Why() *router.CallError {
 	return v.why
 }
 
-func (v *stand) Close(context.Context) {
+func (v *stand) Close(ctx context.Context) {
 	v.mu.Lock()
 	v.closed = append(v.closed, time.Now())
 	v.mu.Unlock()
+	if v.polite {
+		<-ctx.Done()
+	}
 	if v.stuck != nil {
 		<-v.stuck
 	}

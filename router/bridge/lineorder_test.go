@@ -277,6 +277,23 @@ func TestClosingAnswersAllThatWaitsAndAllThatIsUnderWay(t *testing.T) {
 			})
 		})
 	}
+	t.Run("by force when its time is over", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			l, s := lineTo(t, &LineOptions{})
+			s.prepare = func(v *stand) { v.polite = true }
+			a := begin(t, l, "a", true)
+			s.session(1)
+			start := time.Now()
+			l.Close(endsIn(t, 500*time.Millisecond))
+			if took := time.Since(start); took != 500*time.Millisecond {
+				t.Errorf("it took %s", took)
+			}
+			if a.failed(t, router.Transport, state.Unknown); a.at != start {
+				t.Errorf("what was under way was told after %s", a.at.Sub(start))
+			}
+		})
+	})
 	t.Run("while the server is away", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 type Session interface {
 	// Do makes one request. The error says what became of it where the server gave no
 	// answer: Execution is what decides whether it may be made again. When ctx ends
-	// the server is told, as its era and transport want it.
+	// the server is told, as its era and transport want it. It tells r.Sent as soon as
+	// the request has its place: the next one is held back for that.
 	Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError)
 	// Notify sends a message that has no answer.
 	Notify(ctx context.Context, n mcp.Notification) error
