@@ -1,0 +1,413 @@
+package bridge_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mcpclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"junction/router"
+	"junction/router/bridge"
+	"junction/router/mcp"
+	"junction/state"
+)
+
+// roleVar makes the test binary play a server on its standard streams.
+const roleVar = "BRIDGE_TEST_SERVER"
+
+func init() {
+	role := os.Getenv(roleVar)
+	if role == "" {
+		return
+	}
+	var in io.Reader = os.Stdin
+	if role == "earlier" {
+		in = undiscovered(os.Stdin, os.Stdout)
+	}
+	if err := mcpserver.NewStdioServer(newReal()).Listen(context.Background(), in, os.Stdout); err != nil && !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// undiscovered answers server/discover as a server of the earlier era does.
+func undiscovered(in io.Reader, out io.Writer) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		lines := bufio.NewReader(in)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				w.CloseWithError(err)
+				return
+			}
+			if bytes.Contains(line, []byte(`"server/discover"`)) {
+				var m struct{ ID json.RawMessage }
+				_ = json.Unmarshal(line, &m)
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID)
+				continue
+			}
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// newReal is a server of mcp-go's. What a call finds it finds out from files, which
+// outlive it.
+func newReal() *mcpserver.MCPServer {
+	s := mcpserver.NewMCPServer("real", "1.0", mcpserver.WithToolCapabilities(true), mcpserver.WithElicitation(), mcpserver.WithLogging())
+	add := func(name string, do func(ctx context.Context, r protocol.CallToolRequest) (*protocol.CallToolResult, error)) {
+		s.AddTool(protocol.NewTool(name), do)
+	}
+	add("echo", func(_ context.Context, r protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		return protocol.NewToolResultText(r.GetString("text", "")), nil
+	})
+	add("pid", func(context.Context, protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		return protocol.NewToolResultText(fmt.Sprint(os.Getpid())), nil
+	})
+	add("who", func(_ context.Context, r protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		if len(r.Params.InputResponses) == 0 {
+			return mcpserver.NewInputRequestBuilder("s-1").Elicit("name", protocol.ElicitationParams{
+				Message: "Who?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
+			}).ToolResult(), nil
+		}
+		raw, err := json.Marshal(r.Params.InputResponses["name"])
+		return protocol.NewToolResultText(string(raw)), err
+	})
+	add("learn", func(context.Context, protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		add("learnt", nil)
+		return protocol.NewToolResultText("done"), nil
+	})
+	add("count", func(ctx context.Context, r protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		for i := range 3 {
+			if err := s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+				"progressToken": r.Params.Meta.ProgressToken, "progress": i + 1, "total": 3,
+			}); err != nil {
+				return nil, err
+			}
+		}
+		<-time.After(100 * time.Millisecond) // mcp-go's reports may leave after its answer
+		return protocol.NewToolResultText("counted"), nil
+	})
+	// The first call under a mark stays; a later one ends at once.
+	stay := func(ctx context.Context, r protocol.CallToolRequest) (*protocol.CallToolResult, error) {
+		f, err := os.OpenFile(r.GetString("mark", ""), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return protocol.NewToolResultText("at last"), nil
+		} else if err != nil {
+			return nil, err
+		}
+		f.Close()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	add("look", stay)
+	add("deploy", stay)
+	return s
+}
+
+// place is where a real server is, which a test can stop and start.
+type place struct {
+	t      *testing.T
+	dial   router.Dial
+	modern bool
+	listen string
+	web    *http.Server
+	served sync.WaitGroup
+}
+
+func (p *place) start() {
+	p.t.Helper()
+	if p.dial.URL == "" {
+		return // the bridge starts it
+	}
+	l, err := net.Listen("tcp", p.listen)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.web = &http.Server{Handler: mcpserver.NewStreamableHTTPServer(newReal(), mcpserver.WithStateLess(p.modern))}
+	web := p.web
+	p.served.Go(func() { _ = web.Serve(l) })
+}
+
+func newPlace(t *testing.T, modern, overHTTP bool) *place {
+	t.Helper()
+	p := &place{t: t, modern: modern}
+	if overHTTP {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.listen = l.Addr().String()
+		p.dial.URL = "http://" + p.listen + "/mcp"
+		l.Close()
+		p.start()
+		t.Cleanup(func() { p.web.Close(); p.served.Wait() })
+		return p
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := "earlier"
+	if modern {
+		role = "later"
+	}
+	p.dial = router.Dial{Command: self, Env: map[string]string{roleVar: role}}
+	return p
+}
+
+// kill ends the server, whatever it is doing. pid is a child's.
+func (p *place) kill(pid int) {
+	p.t.Helper()
+	if p.dial.URL != "" {
+		p.web.Close()
+		p.served.Wait()
+		return
+	}
+	child, err := os.FindProcess(pid)
+	if err == nil {
+		err = child.Kill()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// editor is a client of mcp-go's behind a bridge.
+type editor struct {
+	*mcpclient.Client
+	t    *testing.T
+	told chan protocol.JSONRPCNotification
+}
+
+// Elicit implements mcp-go's handler.
+func (e *editor) Elicit(context.Context, protocol.ElicitationRequest) (*protocol.ElicitationResult, error) {
+	return &protocol.ElicitationResult{ElicitationResponse: protocol.ElicitationResponse{
+		Action: protocol.ElicitationResponseActionAccept, Content: map[string]any{"name": "Ada"},
+	}}, nil
+}
+
+// edit runs a bridge over the place, with a client of the era.
+func edit(t *testing.T, p *place, later bool) *editor {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	callers := mcp.New(&mcp.Options{Logger: slog.New(slog.DiscardHandler)})
+	b := bridge.New([]bridge.Server{{
+		Name: "real",
+		Open: func(ctx context.Context, g mcp.Greeting, e mcp.Events) (bridge.Session, *router.CallError) {
+			w, fail := callers.Open(ctx, &router.Server{ID: "real-1", Name: "real", Dial: p.dial}, g, e)
+			if fail != nil {
+				return nil, fail
+			}
+			return w, nil
+		},
+		Effect: func(tool string) (state.Effect, string) {
+			if tool == "deploy" {
+				return state.Unsafe, ""
+			}
+			return state.Safe, ""
+		},
+	}}, &bridge.Options{PingInterval: 200 * time.Millisecond, Backoff: mcp.Backoff{Cap: 200 * time.Millisecond}, Logger: slog.New(slog.DiscardHandler)})
+	in, toBridge := io.Pipe()
+	fromBridge, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- b.Serve(ctx, in, out); out.Close() }()
+	e := &editor{t: t, told: make(chan protocol.JSONRPCNotification, 1000)}
+	options := []mcpclient.ClientOption{mcpclient.WithElicitationHandler(e)}
+	if !later {
+		options = append(options, mcpclient.WithLegacyProtocolOnly())
+	}
+	e.Client = mcpclient.NewClient(transport.NewIO(fromBridge, toBridge, io.NopCloser(strings.NewReader(""))), options...)
+	if err := e.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e.OnNotification(func(n protocol.JSONRPCNotification) { e.told <- n })
+	t.Cleanup(func() {
+		e.Close()
+		toBridge.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		fromBridge.Close()
+		callers.Close(ctx)
+		cancel()
+	})
+	var r protocol.InitializeRequest
+	r.Params.ProtocolVersion = protocol.LATEST_PROTOCOL_VERSION
+	if !later {
+		r.Params.ProtocolVersion = protocol.LATEST_LEGACY_PROTOCOL_VERSION
+	}
+	r.Params.ClientInfo = protocol.Implementation{Name: "editor", Version: "1"}
+	got, err := e.Initialize(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ServerInfo.Name != "real" || protocol.IsModernProtocol(e.ProtocolVersion()) != later {
+		t.Fatalf("the client sees %+v in %s", got.ServerInfo, e.ProtocolVersion())
+	}
+	return e
+}
+
+// call calls a tool and returns its text.
+func (e *editor) call(tool string, arguments map[string]any) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var r protocol.CallToolRequest
+	r.Params.Name, r.Params.Arguments = tool, arguments
+	r.Params.Meta = &protocol.Meta{ProgressToken: tool}
+	got, err := e.CallTool(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if len(got.Content) != 1 {
+		return "", fmt.Errorf("content %v", got.Content)
+	}
+	text, _ := got.Content[0].(protocol.TextContent)
+	return text.Text, nil
+}
+
+func (e *editor) must(want, tool string, arguments map[string]any) string {
+	e.t.Helper()
+	got, err := e.call(tool, arguments)
+	if err != nil || want != "" && got != want {
+		e.t.Fatalf("%s: %q, %v; want %q", tool, got, err, want)
+	}
+	return got
+}
+
+// hears waits for a notification.
+func (e *editor) hears(method string) protocol.JSONRPCNotification {
+	e.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case n := <-e.told:
+			if n.Method == method {
+				return n
+			}
+		case <-limit:
+			e.t.Fatalf("%s did not come", method)
+		}
+	}
+}
+
+// marked waits until a call has begun at the server.
+func marked(t *testing.T, mark string) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	limit := time.After(20 * time.Second)
+	for {
+		if _, err := os.Stat(mark); err == nil {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-limit:
+			t.Fatal("the call did not reach the server")
+		}
+	}
+}
+
+func TestARealClientKeepsItsConnectionWhileARealServerDiesAndComesBack(t *testing.T) {
+	t.Parallel()
+	for _, overHTTP := range []bool{false, true} {
+		for _, modern := range []bool{false, true} {
+			for _, later := range []bool{false, true} {
+				name := fmt.Sprintf("client %s, server %s, %s", map[bool]string{false: "earlier", true: "later"}[later],
+					map[bool]string{false: "earlier", true: "later"}[modern], map[bool]string{false: "stdio", true: "HTTP"}[overHTTP])
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					p := newPlace(t, modern, overHTTP)
+					outlive(t, p, edit(t, p, later), later)
+				})
+			}
+		}
+	}
+}
+
+// outlive has a client use a server that dies between its calls and during them.
+func outlive(t *testing.T, p *place, e *editor, later bool) {
+	tools, err := e.ListTools(context.Background(), protocol.ListToolsRequest{})
+	if err != nil || !slices.ContainsFunc(tools.Tools, func(tool protocol.Tool) bool { return tool.Name == "echo" }) {
+		t.Fatalf("tools %v, %v", tools, err)
+	}
+	if later {
+		stop, err := e.ListenAsync(context.Background(), protocol.SubscriptionFilter{ToolsListChanged: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		e.hears("notifications/subscriptions/acknowledged")
+	}
+	e.must("hello", "echo", map[string]any{"text": "hello"})
+	e.must("counted", "count", nil)
+	if n := e.hears("notifications/progress"); n.Params.AdditionalFields["progressToken"] != "count" {
+		t.Errorf("progress under another token: %v", n.Params)
+	}
+	if got := e.must("", "who", nil); !strings.Contains(got, `"Ada"`) {
+		t.Errorf("who: %s", got)
+	}
+	e.must("done", "learn", nil)
+	e.hears("notifications/tools/list_changed")
+	pid := func() (n int) {
+		_, _ = fmt.Sscan(e.must("", "pid", nil), &n)
+		return n
+	}
+
+	p.kill(pid()) // between calls
+	p.start()
+	e.must("again", "echo", map[string]any{"text": "again"})
+	e.hears("notifications/tools/list_changed") // something may have been missed
+
+	during := func(tool string) (string, error) {
+		mark := filepath.Join(t.TempDir(), "mark")
+		at := pid()
+		type end struct {
+			text string
+			err  error
+		}
+		ended := make(chan end, 1)
+		go func() {
+			text, err := e.call(tool, map[string]any{"mark": mark})
+			ended <- end{text, err}
+		}()
+		marked(t, mark)
+		p.kill(at)
+		p.start()
+		got := <-ended
+		return got.text, got.err
+	}
+	if text, err := during("look"); err != nil || text != "at last" {
+		t.Errorf("a safe call: %q, %v", text, err)
+	}
+	text, err := during("deploy")
+	if err == nil || !strings.Contains(err.Error(), "the outcome of tool deploy at server real is unknown") || !strings.Contains(err.Error(), "not called again") {
+		t.Errorf("an unsafe call: %q, %v", text, err)
+	}
+	e.must("still", "echo", map[string]any{"text": "still"})
+}
