@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"time"
 
@@ -56,12 +55,14 @@ type middle interface {
 	close(ctx context.Context)
 }
 
-// New returns a bridge over the servers. nil options are allowed.
+// New returns a bridge over the servers: transparent over one, else as [NewSeveral]'s.
+// nil options are allowed.
 func New(servers []Server, o *Options) *Bridge {
-	b := newBridge(o)
-	if len(servers) == 1 {
-		b.middle = newBehind(b, servers[0], b)
+	if len(servers) != 1 {
+		return NewSeveral(servers, o)
 	}
+	b := newBridge(o)
+	b.middle = newBehind(b, servers[0], b)
 	return b
 }
 
@@ -72,9 +73,6 @@ func newBridge(o *Options) *Bridge {
 // Serve speaks to a client over its standard streams until in ends, or ctx does. It may
 // be called once; nothing of the bridge goes on after it.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	if b.middle == nil {
-		return errors.New("a bridge needs a server behind it")
-	}
 	front := NewFront(in, out, b, &FrontOptions{Logger: b.options.Logger})
 	b.front = front
 	err := front.Serve(ctx)

@@ -229,33 +229,38 @@ func meet(t *testing.T, o *Options, play func(g *guest), houses ...*house) {
 		}
 		o.Logger = slog.New(slog.DiscardHandler)
 		o.PingInterval = -1
-		b := New(servers, o)
-		fromClient, in := io.Pipe()
-		out, toClient := io.Pipe()
-		g := &guest{t: t, in: in, lines: make(chan string, 1000)}
-		served := make(chan error, 1)
-		go func() {
-			served <- b.Serve(t.Context(), fromClient, toClient)
-			toClient.Close()
-		}()
-		read := make(chan struct{})
-		go func() {
-			defer close(read)
-			scan := bufio.NewScanner(out)
-			for scan.Scan() {
-				if !json.Valid(scan.Bytes()) {
-					t.Errorf("no JSON: %s", scan.Text())
-				}
-				g.lines <- scan.Text()
-			}
-		}()
-		play(g)
-		in.Close()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		<-read
+		host(t, New(servers, o), play)
 	})
+}
+
+// host runs a bridge with a client, until play has ended.
+func host(t *testing.T, b *Bridge, play func(g *guest)) {
+	t.Helper()
+	fromClient, in := io.Pipe()
+	out, toClient := io.Pipe()
+	g := &guest{t: t, in: in, lines: make(chan string, 1000)}
+	served := make(chan error, 1)
+	go func() {
+		served <- b.Serve(t.Context(), fromClient, toClient)
+		toClient.Close()
+	}()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		scan := bufio.NewScanner(out)
+		for scan.Scan() {
+			if !json.Valid(scan.Bytes()) {
+				t.Errorf("no JSON: %s", scan.Text())
+			}
+			g.lines <- scan.Text()
+		}
+	}()
+	play(g)
+	in.Close()
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	<-read
 }
 
 // say writes a line.
