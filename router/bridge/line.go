@@ -25,8 +25,8 @@ type LineOptions struct {
 	// Restore makes a new session what the last one was, before anything else leaves on
 	// it. Its failure is the attempt's. Nil: there is nothing to restore.
 	Restore func(ctx context.Context, s Session) *router.CallError
-	// OnStatus is told of each change, one after another. It must not block. Nil:
-	// nobody is.
+	// OnStatus is told of each change, one after another. It must neither block nor
+	// close the line. Nil: nobody is.
 	OnStatus func(Status)
 	Logger   *slog.Logger // nil: nothing is logged
 }

@@ -78,7 +78,7 @@ func (l *Line) late(w *errand) *router.CallError {
 func (l *Line) poison(w *errand, e *router.CallError) *router.CallError {
 	return &router.CallError{
 		Code: lostCode(e), Execution: w.execution(), Err: e, Stderr: e.Stderr,
-		Message: fmt.Sprintf("server %s was lost %d times under this request (last: %s), which may be what ends it: it is not sent again",
+		Message: fmt.Sprintf("the connection to server %s broke %d times under this request (last: %s), which may be what ends it: it is not sent again",
 			l.o.Name, w.lost, said(e)),
 	}
 }
@@ -96,7 +96,7 @@ func lostCode(e *router.CallError) router.Code {
 func (l *Line) cutOff(e *router.CallError) *router.CallError {
 	v := *e
 	v.Err, v.Code = e, lostCode(e)
-	v.Message = fmt.Sprintf("server %s was lost before it answered (%s): the request may have been carried out, so it is not sent again; look at the server first",
+	v.Message = fmt.Sprintf("the connection to server %s broke before it answered (%s): the request may have been carried out, so it is not sent again; look at the server first",
 		l.o.Name, said(e))
 	return &v
 }

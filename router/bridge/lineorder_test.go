@@ -191,7 +191,7 @@ func TestWhatMayHaveBeenExecutedIsNotSentAgain(t *testing.T) {
 		a, b := begin(t, l, "a", false), begin(t, l, "b", true)
 		s.session(1).die("crashed")
 		e := a.failed(t, router.Transport, state.Unknown)
-		want := "server docs was lost before it answered (reset): the request may have been carried out, so it is not sent again; look at the server first"
+		want := "the connection to server docs broke before it answered (reset): the request may have been carried out, so it is not sent again; look at the server first"
 		if e.Message != want {
 			t.Errorf("the message is %q", e.Message)
 		}

@@ -62,7 +62,7 @@ func TestARequestThatEndsItsServerIsNotSentForEver(t *testing.T) {
 			}
 		}
 		e := a.failed(t, router.Transport, state.Unknown)
-		want := "server docs was lost 5 times under this request (last: reset), which may be what ends it: it is not sent again"
+		want := "the connection to server docs broke 5 times under this request (last: reset), which may be what ends it: it is not sent again"
 		if e.Message != want {
 			t.Errorf("the message is %q", e.Message)
 		}
