@@ -91,4 +91,19 @@
 // reason in its _meta. A call's questions are put one after another, eight may wait. The
 // idle clock stands still, the maximum does not; when the call ends first the answer is
 // cancel. Sampling and roots are advertised to nobody, and refused.
+//
+// # A connection for whoever speaks MCP
+//
+// Above all this, [Client.Open] gives a connection of its own to one who brings the
+// messages: a [Wire]. It reads no tools, follows no tasks, asks nobody and has no
+// clocks; what it knows is how each era and transport carry, cancel and lose a message.
+// Ids, progress tokens and subscription ids are its own on the server's side, and are
+// taken off what it hands on. A request of the server is told with a context, which
+// ends when the server withdraws it, when the request on whose stream it came has
+// ended, or with the connection; 64 may be open at once, and the rest is refused.
+//
+// In the earlier era a server over HTTP is listened to on a stream of its own for as
+// long as the wire lives, and what it said while that was broken is lost: who keeps
+// lists reads them again with each new wire. There is no Last-Event-ID but for the
+// stream of a request that the server ended on purpose before its answer.
 package mcp

@@ -29,7 +29,8 @@ type Request struct {
 	Progress func(params json.RawMessage)
 	// Notify is told of every other notification that comes on this request's own
 	// stream (HTTP), or that names it as its subscription (the later era, any
-	// transport); nil: [Events.Notified] is. It must not block.
+	// transport), without the subscription's id; nil: [Events.Notified] is. It must not
+	// block.
 	Notify func(Notification)
 	// Asked is told of each request of the server that comes on this request's own
 	// stream (HTTP); nil: [Events.Asked] is, as for those that come elsewhere. It must
@@ -67,7 +68,8 @@ type Notification struct {
 // Events are told of what a server sends by itself. None of them may block: they
 // run in the reader of the connection.
 type Events struct {
-	// Notified is told of each notification, progress apart, in the server's order.
+	// Notified is told of each notification in the server's order, apart from progress
+	// and from cancels of what the server asked, which end the context of Asked.
 	Notified func(Notification)
 	// Asked is told of a request of the server, which waits for answer to be called,
 	// once, from any goroutine. ctx ends when the server cancels it, or the connection

@@ -15,7 +15,7 @@ const (
 	DuplicateAnswer Stray = "duplicate_answer" // its request had an answer
 	WrongID         Stray = "wrong_id"         // an answer to nothing that was asked, or to what ended long ago
 	LateProgress    Stray = "late_progress"    // its request had ended
-	UnknownToken    Stray = "unknown_token"    // progress of nothing that was asked
+	UnknownToken    Stray = "unknown_token"    // progress, or word of a subscription, of nothing that was asked
 	FallingProgress Stray = "falling_progress" // it did not rise
 	noStray         Stray = ""
 )

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -357,50 +356,4 @@ func TestAnAnswerThatCannotBeTakenIsOfUnknownExecution(t *testing.T) {
 			t.Errorf("%d wrong ids counted", n)
 		}
 	})
-}
-
-func TestTheClientsEndClosesItsWires(t *testing.T) {
-	t.Parallel()
-	wireServers(t, func(t *testing.T, _ bool, s *router.Server, script *wireScript) {
-		c := mcp.New(nil)
-		w, e := c.Open(t.Context(), s, mcp.Greeting{}, mcp.Events{})
-		if e != nil {
-			t.Fatal(e)
-		}
-		done := make(chan *router.CallError, 1)
-		sent := make(chan struct{})
-		go func() {
-			_, e := w.Do(context.Background(), &mcp.Request{Method: "x/hang", Sent: func() { close(sent) }})
-			done <- e
-		}()
-		receive(t, sent)
-		if err := c.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		receive(t, w.Gone())
-		if e := receive(t, done); e == nil || e.Code != router.Transport {
-			t.Errorf("in flight: %v", e)
-		}
-		if script != nil && script.session != "" && script.ended != 1 {
-			t.Errorf("%d sessions ended", script.ended)
-		}
-		if _, e := c.Open(t.Context(), s, mcp.Greeting{}, mcp.Events{}); e == nil || e.Execution != state.NotExecuted {
-			t.Errorf("opened after the end: %v", e)
-		}
-	})
-}
-
-func TestOpenFailsAsAHopsHandshakeDoes(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, nil)
-	_, e := c.Open(t.Context(), stdioServer(t, "never starts"), mcp.Greeting{}, mcp.Events{})
-	if e == nil || e.Code != router.Transport || e.Execution != state.NotExecuted || len(e.Stderr) == 0 {
-		t.Errorf("%+v", e)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, e = c.Open(ctx, stdioServer(t, "hangs"), mcp.Greeting{}, mcp.Events{})
-	if e == nil || e.Code != router.Timeout || e.Execution != state.NotExecuted || !errors.Is(e, context.DeadlineExceeded) {
-		t.Errorf("%+v", e)
-	}
 }

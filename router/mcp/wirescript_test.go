@@ -78,7 +78,7 @@ func (s *wireScript) handle(ctx context.Context, body []byte, send func(string))
 		return
 	case m.ID == nil:
 		s.mu.Lock()
-		s.heard = append(s.heard, string(body))
+		s.heard = append(s.heard, strings.TrimSpace(string(body)))
 		s.mu.Unlock()
 		return
 	}
@@ -130,6 +130,18 @@ func (s *wireScript) handle(ctx context.Context, body []byte, send func(string))
 		if s.session == "" {
 			result(`{}`)
 		}
+	case "x/half":
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"a":`, m.ID))
+	case "x/heard":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		result("[" + strings.Join(s.heard, ",") + "]")
+	case "x/late":
+		result(`{}`)
+		s.progress(&m, send)
+	case "x/abandon": // asks, and goes on without an answer
+		send(`{"jsonrpc":"2.0","id":"q0","method":"x/own"}`)
+		result(`{}`)
 	case "x/large":
 		result(`"` + strings.Repeat("x", 300<<10) + `"`)
 	default:
