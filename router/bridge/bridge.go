@@ -38,6 +38,7 @@ type Bridge struct {
 type teller interface {
 	Notify(mcp.Notification)
 	Ask(ctx context.Context, method string, params json.RawMessage) (mcp.Reply, error)
+	Gone() <-chan struct{}
 }
 
 // middle is what stands between the client and its servers: a [behind] where there is

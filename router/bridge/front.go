@@ -71,6 +71,7 @@ type Front struct {
 	strays  int // answers to nothing
 	state   frontState
 	quiet   chan struct{} // closed when no more requests are taken in and none is served
+	gone    chan struct{} // closed when no more requests are taken in
 }
 
 type frontState int
@@ -92,6 +93,7 @@ func NewFront(in io.Reader, out io.Writer, h Handler, o *FrontOptions) *Front {
 		from: in, out: out, handler: h, requests: o.Requests, logger: o.Logger,
 		prefix: rand.Text(),
 		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1), quiet: make(chan struct{}),
+		gone: make(chan struct{}),
 		open: make(map[string]*frontCall), asked: make(map[string]*frontAsk),
 	}
 	if f.longest = o.MaxMessage; f.longest <= 0 {
@@ -107,6 +109,10 @@ func NewFront(in io.Reader, out io.Writer, h Handler, o *FrontOptions) *Front {
 	f.most = max(4*f.longest, 64<<20)
 	return f
 }
+
+// Gone is closed once the client sends nothing more. It still reads the answers that
+// come soon; what would only end with it, as a subscription does, ends now.
+func (f *Front) Gone() <-chan struct{} { return f.gone }
 
 // Notify sends the client a notification. It never blocks: one that says what a
 // waiting one says takes its place, and where too many wait the oldest gives way.

@@ -135,6 +135,7 @@ func (f *Front) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.state = frontEnding
+	close(f.gone)
 	for _, a := range f.asked { // each has its own channel: the order is nobody's
 		f.forget(a)
 		a.answer <- askAnswer{err: ErrClientGone}

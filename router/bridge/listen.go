@@ -125,6 +125,10 @@ func (h *behind) listen(ctx context.Context, a *asked) func() mcp.Reply {
 				reply.Result = setMember(reply.Result, "_meta", setMember(meta, protocol.MetaKeySubscriptionID, a.id))
 			}
 			return reply
+		case <-h.bridge.front.Gone():
+			return mcp.Reply{Result: h.adorn(a.method, marshal(map[string]any{
+				"_meta": map[string]any{protocol.MetaKeySubscriptionID: a.id},
+			}))}
 		case <-ctx.Done():
 			return mcp.Reply{}
 		}

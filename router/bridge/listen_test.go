@@ -217,3 +217,23 @@ func TestAnEarlierServerIsGivenAgainWhatTheClientHadSet(t *testing.T) {
 		}
 	}, h)
 }
+
+func TestASubscriptionEndsWithItsClientAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, modern := range []bool{false, true} {
+		h := houseOf(modern)
+		meet(t, nil, func(g *guest) {
+			g.begin(true, "")
+			g.ask(true, 1, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`, "")
+			g.hear()
+			left := time.Now()
+			g.in.Close()
+			if got := g.hear(); !strings.Contains(got, `"id":1,"result"`) {
+				t.Errorf("modern %v: %s", modern, got)
+			}
+			if d := time.Since(left); d > time.Second {
+				t.Errorf("modern %v: it took %s", modern, d)
+			}
+		}, h)
+	}
+}
