@@ -32,11 +32,11 @@ type Router struct {
 	probes  *prober
 	schemas schemas
 	pools   pools
-	bonds   recent[bond, state.Session]   // which session a thread stays with
-	kept    recent[usedBy, state.Session] // sessions that are part of a thread's state
-	freed   broadcast                     // a place at a server came free
-	drawn   atomic.Uint64                 // decisions made outside of a hop
-	noticed atomic.Uint64                 // version of the snapshot that the tracker and the roster know
+	bonds   recent[bond, state.Session] // which session a thread stays with
+	uses    uses                        // sessions that are part of a thread's state
+	freed   broadcast                   // a place at a server came free
+	drawn   atomic.Uint64               // decisions made outside of a hop
+	noticed atomic.Uint64               // version of the snapshot that the tracker and the roster know
 }
 
 // New returns a router over the servers that d finds and c speaks to. A nil o
@@ -49,6 +49,7 @@ func New(d Discovery, c Caller, o *Options) *Router {
 		roster: newRoster(c, options),
 		budget: newBudget(options.RetryShare, options.RetryFloor),
 		freed:  broadcast{changed: make(chan struct{})},
+		uses:   newUses(),
 	}
 	if r.seed == 0 {
 		r.seed = randomSeed()

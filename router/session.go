@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"hash/maphash"
 
 	"junction/state"
 )
@@ -103,8 +104,23 @@ func (h *hop) sessionOf(c *choice) string {
 	return c.entry.known.description.Session.ID
 }
 
-// usedBy says which thread uses which session.
-type usedBy struct{ thread, session string }
+// use is a digest of which thread uses which session, by two hashes: there are many
+// of them, and no two are to be taken for one.
+type use [2]uint64
+
+// uses remembers which sessions are part of which thread's state, each by a digest
+// of what was stored: a worker sees many more threads than it has in hand.
+type uses struct {
+	seeds  [2]maphash.Seed
+	stored recent[use, uint64]
+}
+
+func newUses() uses { return uses{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}} }
+
+func (u *uses) of(thread, session string) use {
+	by := [2]string{thread, session}
+	return use{maphash.Comparable(u.seeds[0], by), maphash.Comparable(u.seeds[1], by)}
+}
 
 // keepSession makes the server's session part of the thread's state when the
 // thread first uses it, and again when it changed. It comes before the request:
@@ -114,13 +130,14 @@ func (h *hop) keepSession(ctx context.Context, c *choice) error {
 	if h.alone || s.ID == "" {
 		return nil
 	}
-	by := usedBy{h.info().Thread, s.ID}
-	if h.r.kept.get(by) == s {
+	u := &h.r.uses
+	by, is := u.of(h.info().Thread, s.ID), maphash.Comparable(u.seeds[0], s)
+	if u.stored.get(by) == is {
 		return nil
 	}
 	if err := h.journal.KeepSession(ctx, s); err != nil {
 		return err
 	}
-	h.r.kept.set(by, s)
+	u.stored.set(by, is)
 	return nil
 }

@@ -138,10 +138,10 @@ func TestSoakMixed(t *testing.T) {
 	m.settle(t, fed, answered)
 	measure("idle")
 	for _, s := range sizes {
-		t.Logf("%-7s the first worker has %5.1f MiB in memory and %d goroutines", s.when, s.mib, s.goroutines)
+		t.Logf("%-7s the first worker has %5.1f MiB in memory, %4.1f of them live, and %d goroutines", s.when, s.mib, s.live, s.goroutines)
 	}
-	// A worker remembers its latest 16,384 threads, about 1 KB each, and the garbage
-	// collector takes five times that: memory grows slowly until so many have come.
+	// Of threads that are done a worker keeps digests of their sessions, of which it
+	// remembers 10,000; the garbage collector takes five times what is live.
 	start, end := sizes[0], sizes[2]
 	if end.mib > 1.5*start.mib+32 {
 		t.Errorf("the worker grew from %.1f to %.1f MiB", start.mib, end.mib)

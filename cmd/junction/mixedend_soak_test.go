@@ -63,7 +63,8 @@ func (m *mixed) odd(t *testing.T) {
 // footprint is what a worker takes up.
 type footprint struct {
 	when       string
-	mib        float64
+	mib        float64 // resident
+	live       float64 // MiB that its last garbage collection left
 	goroutines int
 }
 
@@ -73,7 +74,9 @@ func measured(t *testing.T, at, when string) footprint {
 	families := parseMetrics(t, text)
 	bytes, _ := reading(families, "process_resident_memory_bytes")
 	goroutines, _ := reading(families, "go_goroutines")
-	return footprint{when, bytes / (1 << 20), int(goroutines)}
+	next, _ := reading(families, "go_memstats_next_gc_bytes")
+	live := next / (1 + collectAt/100.) // the next one comes when it has grown by so much
+	return footprint{when, bytes / (1 << 20), live / (1 << 20), int(goroutines)}
 }
 
 // figures are what the first worker counted.
