@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"junction/router"
+	"junction/router/mcp"
 	"junction/state"
 )
 
@@ -109,6 +110,24 @@ func TestARequestCancelledAsItIsAboutToLeaveIsNotSent(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARequestCancelledWhileItIsWrittenForItsSessionIsNotSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := lineTo(t, &LineOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		_, e := l.Begin(ctx, &Request{Method: "a", Make: func(Session) *mcp.Request {
+			cancel()
+			return &mcp.Request{Method: "a"}
+		}})()
+		if e == nil || e.Code != router.Cancelled {
+			t.Errorf("it ended with %v", e)
+		}
+		if got := s.session(1).methods(); len(got) != 0 {
+			t.Errorf("sent were %v", got)
+		}
+	})
 }
 
 func TestARequestCancelledUnderWayEndsAtOnceAndItsAnswerIsDropped(t *testing.T) {

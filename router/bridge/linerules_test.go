@@ -49,6 +49,23 @@ func TestARequestThatIsRefusedForNowRestsAndHoldsUpNobody(t *testing.T) {
 	})
 }
 
+func TestARequestWhoseServerGoesWhileItRestsWaitsNoLongerForThat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := lineTo(t, &LineOptions{Wait: time.Minute})
+		start := time.Now()
+		a := begin(t, l, "a", false)
+		v := s.session(1)
+		v.of("a").answer <- fate{err: &router.CallError{Code: router.ServerOverload, Execution: state.NotExecuted, RetryAfter: 20 * time.Second}}
+		pass(10 * time.Second)
+		s.refuses(always(refusal))
+		v.die("crashed")
+		if a.failed(t, router.Transport, state.NotExecuted); a.at.Sub(start) != time.Minute {
+			t.Errorf("it waited %s", a.at.Sub(start))
+		}
+	})
+}
+
 func TestARequestThatEndsItsServerIsNotSentForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
