@@ -151,7 +151,14 @@ func (c *conn) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolRes
 
 // answered reads what came: the result, a question, or a task.
 func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange, raw json.RawMessage, tasks bool) (r *router.ToolResult, task *state.RemoteTask, e *router.CallError) {
-	switch c.kindOf(raw, tasks) {
+	v, err := value.Parse(raw)
+	var kind string
+	if m, ok := v.(map[string]any); ok && err == nil {
+		kind = c.kindIn(m, tasks)
+	} else {
+		kind = c.kindOf(raw, tasks)
+	}
+	switch kind {
 	case resultTask:
 		task, e = readTask(raw, c.modern, time.Now())
 	case resultInput:
@@ -166,7 +173,7 @@ func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange,
 			ctx, done = f.unhurried()
 			defer done()
 		}
-		r, e = readResult(ctx, raw, t.output)
+		r, e = resultOf(ctx, v, err, t.output)
 	}
 	if e != nil {
 		return nil, nil, e

@@ -40,8 +40,9 @@ type exchange struct {
 	sent   atomic.Bool // over HTTP, the request's header has been written
 	posted atomic.Bool // over HTTP, the request was taken up; what is posted later is an aside
 	asides atomic.Int32
-	greets bool   // part of the handshake
-	unmet  *unmet // why no credential served it; nil: none was asked for, or one did
+	begun  *http.Response // over HTTP, an answer that mcp-go is to read; see post.go
+	greets bool           // part of the handshake
+	unmet  *unmet         // why no credential served it; nil: none was asked for, or one did
 	// rebadged says that the server knows us by another credential from here on, and
 	// may tell of other tools.
 	rebadged bool

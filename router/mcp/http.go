@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -20,11 +21,15 @@ import (
 // JSON-RPC code and data survive.
 type httpLink struct {
 	*transport.StreamableHTTP
-	hop    *origin
-	start  opening
-	asked  *requests
-	closed chan struct{}
-	once   sync.Once
+	url     string
+	version atomic.Value // string; of the protocol
+	hop     *origin
+	start   opening
+	asked   *requests
+	closed  chan struct{}
+	life    context.Context // ends with closed
+	end     context.CancelFunc
+	once    sync.Once
 }
 
 var (
@@ -54,7 +59,9 @@ func newHTTPLink(d *router.Dial, o *Options, w *wallet, t *tally) (*httpLink, *r
 	if err != nil {
 		return nil, notSent(router.Transport, "the url cannot be used", nil)
 	}
-	return &httpLink{StreamableHTTP: tr, hop: hop, asked: newRequests(t), closed: make(chan struct{})}, nil
+	l := &httpLink{StreamableHTTP: tr, url: d.URL, hop: hop, asked: newRequests(t), closed: make(chan struct{})}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l, nil
 }
 
 // SendRequest makes one exchange. Its error is a *router.CallError.
@@ -69,7 +76,7 @@ func (l *httpLink) SendRequest(ctx context.Context, req transport.JSONRPCRequest
 	ex.asked = l.asked
 	l.asked.add(id, ex.flight, nil)
 	defer func() { l.asked.end(id, ex.flight.settle()) }()
-	resp, err := l.StreamableHTTP.SendRequest(ctx, req)
+	resp, err := l.post(ctx, ex, req)
 	resp, failure := l.judge(ex, req, resp, err)
 	if failure != nil {
 		failure = sessionSecret(l.GetSessionId()).mask(failure)
@@ -145,6 +152,7 @@ func (l *httpLink) stop(ctx context.Context) {
 	defer release()
 	l.once.Do(func() {
 		close(l.closed)
+		l.end()
 		l.StreamableHTTP.Close() //nolint:errcheck // it has no error to give
 		l.hop.idle()
 	})

@@ -41,6 +41,21 @@ func (c *conn) kindOf(raw json.RawMessage, tasks bool) string {
 	return resultComplete
 }
 
+// kindIn is kindOf for an answer that was parsed.
+func (c *conn) kindIn(m map[string]any, tasks bool) string {
+	if !c.modern {
+		if _, task := m["task"]; tasks && task {
+			return resultTask
+		}
+		return resultComplete
+	}
+	kind, typed := m["resultType"].(string)
+	if !typed || kind == resultTask && !tasks {
+		return resultComplete
+	}
+	return kind
+}
+
 // longestInput bounds what a server may ask for at once, which is recorded; bytes.
 const longestInput = 1 << 20
 

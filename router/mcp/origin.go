@@ -88,6 +88,11 @@ func (h *origin) idle() {
 func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 	ex := exchangeOf(req.Context())
 	ctx := req.Context()
+	if ex != nil && ex.begun != nil {
+		resp := ex.begun
+		ex.begun = nil
+		return resp, nil
+	}
 	if ex != nil && ex.isAside(req) {
 		return h.aside(req, ex)
 	}

@@ -11,10 +11,15 @@ import (
 
 // readResult decodes the answer to tools/call. Numbers stay exact.
 func readResult(ctx context.Context, raw json.RawMessage, out *schema) (*router.ToolResult, *router.CallError) {
+	v, err := value.Parse(raw)
+	return resultOf(ctx, v, err, out)
+}
+
+// resultOf is what an answer to tools/call says that was parsed, or could not be.
+func resultOf(ctx context.Context, v any, err error, out *schema) (*router.ToolResult, *router.CallError) {
 	invalid := func(message string) (*router.ToolResult, *router.CallError) {
 		return nil, unknown(router.OutputInvalid, message, nil)
 	}
-	v, err := value.Parse(raw)
 	if err != nil {
 		return invalid("the result cannot be read: " + excerpt(err.Error()))
 	}
