@@ -109,13 +109,18 @@ func (p *patient) anonymous(d *router.Description) []Trouble {
 	return all
 }
 
-// mostFaults bounds how many tools are named.
-const mostFaults = 8
+const (
+	mostFaults  = 8    // tools that are named
+	mostChecked = 1000 // tools whose schemas are looked at
+)
 
 // faultySchemas names each tool with a schema that cannot be used.
 func (p *patient) faultySchemas(d *router.Description) []Trouble {
 	var all []Trouble
-	for i := range d.Tools {
+	if len(d.Tools) > mostChecked {
+		all = append(all, warned(fmt.Sprintf("it lists %d tools, and the schemas of the first %d were looked at", len(d.Tools), mostChecked), "split it: nobody can choose among so many"))
+	}
+	for i := range d.Tools[:min(len(d.Tools), mostChecked)] {
 		t := &d.Tools[i]
 		for _, s := range []struct {
 			which string

@@ -33,6 +33,10 @@ func (p *patient) endpoint(ctx context.Context) bool {
 	}
 	if r.err == nil && p.isEndpoint(r) {
 		l.pass(took, "HTTP %d%s%s", r.status, inMedia(r), proto(r))
+		if p.hello.discover.hangs() {
+			l.add(warned("it leaves a method that it does not know without an answer (server/discover), so that every connection begins with a wait",
+				"have it answer with the error -32601, as JSON-RPC wants"))
+		}
 		return true
 	}
 	if p.url.Scheme == "http" && p.speaksTLS(ctx) && (r.err != nil || r.status == http.StatusBadRequest) {

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"junction/router/diagnose"
 )
@@ -93,5 +94,20 @@ func TestAServiceOfAnotherKindIsNoEndpoint(t *testing.T) {
 			r := diagnosed(t, at("http://"+greeter(t, tt.greeting)+"/mcp"), nil)
 			blames(t, r, diagnose.Endpoint, tt.says)
 		})
+	}
+}
+
+func TestAServerThatLeavesDiscoverUnansweredIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	s := &scripted{legacy: true, first: func(_ http.ResponseWriter, r *http.Request, method string) bool {
+		if method != "server/discover" {
+			return false
+		}
+		<-r.Context().Done()
+		return true
+	}}
+	r := diagnosed(t, at(serve(t, s)), &diagnose.Options{Patience: time.Second})
+	if l := r.Layer(diagnose.Endpoint); r.Status != diagnose.Warned || l.Status != diagnose.Warned {
+		t.Error(shown(r))
 	}
 }

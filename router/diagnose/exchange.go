@@ -218,6 +218,9 @@ func (r *reply) refuses() bool {
 	return r != nil && (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden)
 }
 
+// hangs reports whether no answer began within the time for it.
+func (r *reply) hangs() bool { return r.status == 0 && errors.Is(r.err, context.DeadlineExceeded) }
+
 // says is what an answer that is no result says, for people.
 func (p *patient) says(r *reply) string {
 	switch {

@@ -77,6 +77,8 @@ func (p *patient) greet(ctx context.Context, do doer) *greeting {
 func (g *greeting) fallsBack() bool {
 	r := g.discover
 	switch {
+	case r.hangs():
+		return true // some servers leave unasked what they do not know
 	case r.status == 0, r.refuses(), r.status/100 == 3:
 		return false
 	case r.message != nil && r.message.Error != nil && r.message.Error.Code == headerMismatch:

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 
 	"junction/router"
 )
@@ -27,16 +26,12 @@ func (p *patient) process(ctx context.Context) {
 		l.add(failed("its working directory "+quoted(p.server.Dial.Dir)+" does not exist", "correct cwd in the servers file").paste(p.lines("cwd: PATH")))
 		return
 	}
-	var wg sync.WaitGroup
-	for i := range p.read {
-		wg.Go(func() { p.read[i] = p.describe(ctx) })
-	}
-	wg.Wait()
-	r := p.read[0]
+	r := p.describe(ctx)
 	if r.err != nil {
 		p.unstarted(command, r)
 		return
 	}
+	p.read = [2]*reading{r, p.describe(ctx)} // one after the other: some want to be alone
 	l.pass(r.took, "%s runs", quoted(command))
 	p.layer(Endpoint).pass(r.took, "answers on its standard output")
 	d := p.layer(Document)

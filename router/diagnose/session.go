@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -43,7 +44,9 @@ func (p *patient) lost() []*reply {
 }
 
 // forgotten reports whether requests fail in a session that was begun a moment ago.
-func (p *patient) forgotten() bool { return !p.known.modern && len(p.lost()) > 0 }
+func (p *patient) forgotten() bool {
+	return !p.known.modern && slices.ContainsFunc(p.lost(), func(r *reply) bool { return r.status != http.StatusTooManyRequests })
+}
 
 // culprit is the layer that is to blame for a session that does not hold.
 func (p *patient) culprit() int {
@@ -76,6 +79,8 @@ func (p *patient) session() {
 	case len(lost) == 0 && p.read[0].code() == router.SessionExpired:
 		l.add(failed("it forgets its sessions: "+p.mask(sayErr(p.read[0].err)), "have its replicas share their sessions, or let each client stay with one of them"))
 	case len(lost) == 0:
+	case !slices.ContainsFunc(lost, func(r *reply) bool { return r.status != http.StatusTooManyRequests }):
+		l.add(warned("it limits how often it is asked; it refused "+what, "have its limit raised: a few callers at once reach it"))
 	case g.session != "" && len(lost) == len(p.again):
 		l.add(failed("it gives a session id, and does not know it in the next request; it refused "+what,
 			"it restarts between requests, has replicas that share no sessions, or something on the way takes Mcp-Session-Id out (layer 7)"))

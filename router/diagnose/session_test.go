@@ -110,3 +110,14 @@ func TestADocumentThatChangesAtEachReadingIsTheHashs(t *testing.T) {
 	blames(t, r, diagnose.ContextHash, "tool review has another description")
 	has(t, r, "pppppfm")
 }
+
+func TestALimitOfRequestsIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	s := &scripted{legacy: true, first: func(w http.ResponseWriter, r *http.Request, method string) bool {
+		if method == "ping" {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		return method == "ping"
+	}}
+	has(t, diagnosed(t, at(serve(t, s)), nil), "ppppwpm")
+}
