@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -37,11 +38,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"waits":  waits,
-			"seed":   seed,
-			"large":  func(ts *testscript.TestScript, _ bool, args []string) { fill(ts, args[0], ' ', 50<<20) },
-			"binary": func(ts *testscript.TestScript, _ bool, args []string) { fill(ts, args[0], 0, 1000) },
+			"exits":     exits,
+			"waits":     waits,
+			"jsonlines": jsonLines,
+			"seed":      seed,
+			"large":     func(ts *testscript.TestScript, _ bool, args []string) { fill(ts, args[0], ' ', 50<<20) },
+			"binary":    func(ts *testscript.TestScript, _ bool, args []string) { fill(ts, args[0], 0, 1000) },
 		},
 	})
 }
@@ -89,6 +91,31 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%v: exit code %d, want %d", args[1:], got, want)
+	}
+}
+
+// jsonLines checks that each line of a file is a message of JSON-RPC, and that so many
+// of them are answers.
+func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: jsonlines FILE ANSWERS")
+	}
+	answers := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var m struct {
+			Version string `json:"jsonrpc"`
+			ID      *int
+			Method  string
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "2.0" || m.ID == nil && m.Method == "" {
+			ts.Fatalf("no message: %s (%v)", line, err)
+		}
+		if m.Method == "" {
+			answers++
+		}
+	}
+	if want, err := strconv.Atoi(args[1]); err != nil || answers != want {
+		ts.Fatalf("%d answers, want %s", answers, args[1])
 	}
 }
 
