@@ -377,3 +377,31 @@ func TestABridgeThatEndsLeavesNoCallOpen(t *testing.T) {
 		g.hear()
 	}, h) // the bubble does not end while a goroutine lives
 }
+
+func TestAnAnswerToACallThatIsNotHereIsNoCallOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{`"requestState":"another server's"`, `"inputResponses":{"1":{}}`} {
+		h := earlierHouse()
+		h.effect = safely
+		meet(t, nil, func(g *guest) {
+			g.begin(true, "")
+			g.ask(true, 1, "tools/call", `"name":"x",`+more, "")
+			if _, message, _ := troubleOf(t, g.hear()); !strings.Contains(message, "not open any more") {
+				t.Error(message)
+			}
+			for _, r := range h.visit(t).requests() {
+				if strings.HasPrefix(r, "tools/call") {
+					t.Errorf("the server was asked %s", r)
+				}
+			}
+		}, h)
+	}
+	h := laterHouse() // which has such states itself
+	meet(t, nil, func(g *guest) {
+		g.begin(true, "")
+		g.ask(true, 1, "tools/call", `"requestState":"junction-of another bridge"`, "")
+		if got := g.hear(); !strings.Contains(got, `"id":1,"result"`) {
+			t.Error(got)
+		}
+	}, h)
+}

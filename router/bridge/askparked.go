@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"junction/router"
@@ -31,7 +30,13 @@ const (
 	mostParked    = 1024
 )
 
-func isParked(token string) bool { return strings.HasPrefix(token, parkedPrefix) }
+// orphan reports whether a request goes on with a call that was parked, while the
+// server has nothing of the kind and the call is not here: it was another program's, or
+// another server's. Made without its answers it would be a second call.
+func (p *passage) orphan(modern bool) bool {
+	return p.asked.modern && !modern &&
+		(p.asked.state != "" || member(p.asked.params, "inputResponses") != nil)
+}
 
 func (h *behind) track(p *passage) {
 	h.mu.Lock()
@@ -169,7 +174,7 @@ func (p *passage) park() mcp.Reply {
 		requests[q.id] = marshal(r)
 	}
 	p.progress.end()
-	token := parkedPrefix + rand.Text()
+	token := h.prefix + rand.Text()
 	h.mu.Lock()
 	full := h.closed || len(h.parked) >= mostParked
 	if !full {
@@ -208,11 +213,7 @@ func (h *behind) resume(ctx context.Context, a *asked) mcp.Reply {
 		if p != nil { // another's state: the call cannot be gone on with
 			p.release()
 		}
-		lost := &passage{asked: a}
-		lost.effect, lost.again = effectOf(a, h.server.Effect)
-		return h.failure(lost, &router.CallError{Code: router.Cancelled, Execution: state.Unknown, Message: fmt.Sprintf(
-			"the call that this requestState belongs to is not open any more: it was kept %s for the answers, or this program was started anew",
-			h.bridge.options.Question)})
+		return h.lost(a)
 	}
 	p.late.Stop()
 	p.progress.turn(a.token)
@@ -225,6 +226,15 @@ func (h *behind) resume(ctx context.Context, a *asked) mcp.Reply {
 		return response != nil
 	})
 	return p.next(ctx)
+}
+
+// lost is the answer to a request that goes on with a call that is not here.
+func (h *behind) lost(a *asked) mcp.Reply {
+	p := &passage{asked: a}
+	p.effect, p.again = effectOf(a, h.server.Effect)
+	return h.failure(p, &router.CallError{Code: router.Cancelled, Execution: state.Unknown, Message: fmt.Sprintf(
+		"the call that this requestState belongs to is not open any more: it was kept %s for the answers, or this program was started anew",
+		h.bridge.options.Question)})
 }
 
 // forgetParked gives up all calls that wait for answers.

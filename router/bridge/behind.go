@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 
@@ -42,6 +43,7 @@ type behind struct {
 	uris   map[string]*subscription // those of resources/subscribe
 	open   map[*passage]struct{}    // under way, for a client of the later era
 	parked map[string]*passage      // that wait for a client's answer, by requestState
+	prefix string                   // of these states
 	asks   map[string]reporting     // whose progress the client may report, by its token
 }
 
@@ -52,6 +54,7 @@ func newBehind(b *Bridge, s Server, up listener) *behind {
 		bridge: b, server: s, up: up, log: b.options.Logger.With("server", s.Name),
 		uris: map[string]*subscription{},
 		open: map[*passage]struct{}{}, parked: map[string]*passage{}, asks: map[string]reporting{},
+		prefix: parkedPrefix + rand.Text() + "-",
 	}
 	h.life, h.end = context.WithCancel(context.Background())
 	o := &b.options
@@ -87,6 +90,9 @@ func (h *behind) session() Session {
 
 // document implements [middle].
 func (h *behind) document(ctx context.Context) *document {
+	if d := h.latest(); d != nil {
+		return d
+	}
 	_, fail := h.line.Ready(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,6 +105,13 @@ func (h *behind) document(ctx context.Context) *document {
 		status.Why = fail
 	}
 	return ownDocument(h.bridge.options.ClientName, h.bridge.options.Version, []string{absent(h.server.Name, status)})
+}
+
+// latest is how the server introduced itself last; nil: it has not come yet.
+func (h *behind) latest() *document {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known
 }
 
 // restore makes a new session what the last one was: nothing else leaves on it before.

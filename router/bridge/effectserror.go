@@ -48,7 +48,7 @@ func (f failed) message(e *router.CallError) string {
 	if why == "" && e.Err != nil {
 		why = e.Err.Error()
 	}
-	why = fmt.Sprintf("%s (%s)", strings.TrimRight(why, ". "), e.Code)
+	why = fmt.Sprintf("%s (%s)", clean(strings.TrimRight(why, ". ")), e.Code)
 	if e.Execution != state.Unknown {
 		return fmt.Sprintf("%s at server %s was not executed: %s.", f.subject, f.server, why)
 	}

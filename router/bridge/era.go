@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,7 +78,7 @@ type outcome struct {
 // begin implements [middle].
 func (h *behind) begin(ctx context.Context, a *asked) func() mcp.Reply {
 	switch {
-	case a.modern && isParked(a.state):
+	case a.modern && strings.HasPrefix(a.state, h.prefix):
 		return func() mcp.Reply { return h.resume(ctx, a) }
 	case a.modern && a.method == string(protocol.MethodSubscriptionsListen):
 		return h.listen(ctx, a)
@@ -142,7 +143,7 @@ func (p *passage) make(s Session) *mcp.Request {
 	}
 	switch {
 	case s.Modern() == p.asked.modern:
-	case p.local(s.Modern()): // the request only keeps its place among the others
+	case p.local(s.Modern()), p.orphan(s.Modern()): // the request only keeps its place among the others
 		r = &mcp.Request{Method: string(protocol.MethodServerDiscover)}
 		if !s.Modern() {
 			r.Method = string(protocol.MethodPing)
@@ -152,8 +153,6 @@ func (p *passage) make(s Session) *mcp.Request {
 			meta := setMember(member(r.Params, "_meta"), protocol.MetaKeyLogLevel, quote(level))
 			r.Params = setMember(r.Params, "_meta", meta)
 		}
-	default:
-		r.Params = dropMembers(r.Params, "inputResponses", "requestState")
 	}
 	return r
 }
@@ -179,6 +178,8 @@ func (p *passage) answer(o outcome) mcp.Reply {
 	switch {
 	case o.fail != nil:
 		return p.behind.failure(p, o.fail)
+	case p.orphan(modern):
+		return p.behind.lost(a)
 	case p.local(modern):
 		return p.behind.stead(p.ctx, a, o.reply)
 	case o.reply.Error != nil || a.modern == modern:

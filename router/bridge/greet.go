@@ -142,7 +142,7 @@ func absent(server string, s Status) string {
 // clean is a text of a peer as it may stand in a message: without control characters,
 // and bounded.
 func clean(s string) string {
-	const most = 500
+	const most = 1000
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
 			return ' '

@@ -114,21 +114,21 @@ func (h *behind) listen(ctx context.Context, a *asked) func() mcp.Reply {
 		case on.Modern():
 			h.attach(on, s, false)
 		default:
-			fail = h.serve(ctx, a, s)
+			fail = h.serve(ctx, s)
 		}
 		if fail != nil {
 			return h.failure(&passage{asked: a, effect: "safe"}, fail)
 		}
 		select {
 		case reply := <-s.ended:
-			if meta := member(reply.Result, "_meta"); member(meta, protocol.MetaKeySubscriptionID) != nil {
-				reply.Result = setMember(reply.Result, "_meta", setMember(meta, protocol.MetaKeySubscriptionID, a.id))
+			if reply.Error != nil {
+				return reply
 			}
-			return reply
+			meta := setMember(member(reply.Result, "_meta"), protocol.MetaKeySubscriptionID, a.id)
+			return mcp.Reply{Result: h.adorn(a.method, setMember(reply.Result, "_meta", meta))}
 		case <-h.bridge.front.Gone():
-			return mcp.Reply{Result: h.adorn(a.method, marshal(map[string]any{
-				"_meta": map[string]any{protocol.MetaKeySubscriptionID: a.id},
-			}))}
+			meta := setMember(nil, protocol.MetaKeySubscriptionID, a.id)
+			return mcp.Reply{Result: h.adorn(a.method, setMember(nil, "_meta", meta))}
 		case <-ctx.Done():
 			return mcp.Reply{}
 		}
@@ -137,8 +137,8 @@ func (h *behind) listen(ctx context.Context, a *asked) func() mcp.Reply {
 
 // serve puts a subscription into force at a server of the earlier era, which tells
 // everybody of changes in its lists, and of resources who subscribed to them.
-func (h *behind) serve(ctx context.Context, a *asked, s *subscription) *router.CallError {
-	d := h.document(ctx)
+func (h *behind) serve(ctx context.Context, s *subscription) *router.CallError {
+	d := h.latest()
 	f := s.filter
 	granted := protocol.SubscriptionFilter{
 		ToolsListChanged:     f.ToolsListChanged && d.has("tools", "listChanged"),
@@ -157,16 +157,17 @@ func (h *behind) serve(ctx context.Context, a *asked, s *subscription) *router.C
 		}
 	}
 	h.mu.Lock()
-	first := !s.acked
-	s.acked = true
+	first, reread := !s.acked, s.reread
+	s.acked, s.reread = true, false
 	h.mu.Unlock()
 	if first {
 		s.acknowledge(marshal(map[string]any{"notifications": granted}))
 	}
+	if reread {
+		s.stale()
+	}
 	if granted.IsEmpty() {
-		s.ended <- mcp.Reply{Result: h.adorn(a.method, marshal(map[string]any{
-			"_meta": map[string]any{protocol.MetaKeySubscriptionID: a.id},
-		}))}
+		s.ended <- mcp.Reply{}
 	}
 	return nil
 }

@@ -237,3 +237,26 @@ func TestASubscriptionEndsWithItsClientAtOnce(t *testing.T) {
 		}, h)
 	}
 }
+
+func TestASubscriptionThatIsRefusedAgainAndAgainHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	h := laterHouse()
+	h.listen = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		if h.count() > 1 {
+			return mcp.Reply{Error: &mcp.RPCError{Code: -32602, Message: "no such resource"}}, nil
+		}
+		return plain(v, ctx, r)
+	}
+	meet(t, nil, func(g *guest) {
+		g.begin(false, `{}`)
+		g.ask(false, 1, "resources/subscribe", `"uri":"file:///a"`, "")
+		g.hears(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		for range 3 {
+			h.visit(t).die()
+			time.Sleep(time.Minute)
+		}
+		g.all()
+		g.ask(false, 2, "tools/list", "", "")
+		g.until(`"id":2`)
+	}, h)
+}

@@ -14,6 +14,10 @@ import (
 // severities are the levels of messages, the most talkative first.
 var severities = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
+// mostResources is how many subscriptions of a client of the earlier era are kept for
+// the sessions to come.
+const mostResources = 4096
+
 // remember keeps what each new session has to be given again, as of this request.
 func (h *behind) remember(a *asked) {
 	uri := textIn(a.params, "uri")
@@ -27,7 +31,7 @@ func (h *behind) remember(a *asked) {
 	case a.method == string(protocol.MethodResourcesSubscribe):
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.uris[uri] == nil {
+		if h.uris[uri] == nil && len(h.uris) < mostResources {
 			s := newSubscription(marshal(map[string][]string{"resourceSubscriptions": {uri}}), nil, h.untagged)
 			h.uris[uri] = s
 			h.subs = append(h.subs, s)
@@ -89,12 +93,19 @@ func (h *behind) stale(d *document) {
 		return // each subscription says so itself once it is in force
 	}
 	h.mu.Lock()
-	subs := slices.Clone(h.subs)
+	var subs []*subscription
+	for _, s := range h.subs {
+		switch {
+		case s == h.lists:
+		case s.acknowledge != nil && !s.acked:
+			s.reread = true
+		default:
+			subs = append(subs, s)
+		}
+	}
 	h.mu.Unlock()
 	for _, s := range subs {
-		if s != h.lists {
-			s.stale()
-		}
+		s.stale()
 	}
 }
 
@@ -112,8 +123,11 @@ func (h *behind) stead(ctx context.Context, a *asked, reply mcp.Reply) mcp.Reply
 		h.mu.Lock()
 		s, on := h.uris[textIn(a.params, "uri")], h.on
 		h.mu.Unlock()
-		if s == nil || on == nil || !on.Modern() {
-			return done // taken back, or the next session has it
+		switch {
+		case s == nil:
+			return refused(router.CapabilityMismatch, "the subscription was taken back meanwhile, or there are too many")
+		case on == nil || !on.Modern():
+			return done // the next session has it
 		}
 		select {
 		case <-h.attach(on, s, false):
@@ -150,12 +164,10 @@ func (h *behind) heard(n mcp.Notification) {
 	case !h.bridge.down.later():
 	case changes(n.Method): // libraries leave the id out on a child's own pipe
 		h.mu.Lock()
-		subs := slices.Clone(h.subs)
+		subs := slices.DeleteFunc(slices.Clone(h.subs), func(s *subscription) bool { return !s.acked || !s.covers(n) })
 		h.mu.Unlock()
 		for _, s := range subs {
-			if s.covers(n) {
-				s.tell(n)
-			}
+			s.tell(n)
 		}
 		return
 	case earlier && n.Method == string(protocol.MethodNotificationMessage) && !h.wanted(textIn(n.Params, "level")),

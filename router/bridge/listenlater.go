@@ -126,7 +126,10 @@ func (l *listening) keep(ctx context.Context) {
 			if reply.Error != nil {
 				l.behind.log.Debug("the server does not take a subscription", "error", clean(reply.Error.Message))
 			}
-			l.sub.ended <- reply
+			select {
+			case l.sub.ended <- reply:
+			default: // that of an earlier session still waits for somebody
+			}
 			return
 		}
 		if granted {
