@@ -1,0 +1,246 @@
+package bridge_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// day is a bad day of a till, as one session of a client lives through it.
+type day struct {
+	*session
+	shop   *shop
+	outage time.Duration
+	phases []phase
+}
+
+// phase is a part of a day.
+type phase struct {
+	at    int64 // ms since 1970
+	title string
+}
+
+func (d *day) phase(title string) {
+	d.phases = append(d.phases, phase{time.Now().UnixMilli(), title})
+}
+
+// torment is something bad that happens to a server.
+type torment struct {
+	name  string
+	flags []string // of the bridge, beside the servers file
+	every int      // ms from one call of the background to the next
+	run   func(d *day)
+}
+
+// long says that outages have their full time, and heartbeats their defaults.
+var long = os.Getenv("JUNCTION_LONG") == "1"
+
+// either is one of two values: in the long form, and else.
+func either[T any](inLong, else_ T) T {
+	if long {
+		return inLong
+	}
+	return else_
+}
+
+const background = 25
+
+var torments = []torment{
+	{name: "kill", every: background, run: (*day).kill},
+	{name: "forget", every: background, run: (*day).forget},
+	{name: "outage", every: either(375, 19), run: (*day).away}, // more than the queue takes
+	{name: "hang", every: either(500, background), run: (*day).hang, flags: either(nil, []string{"--ping-interval", "1s", "--ping-timeout", "1s"})},
+	{name: "flood", every: background, run: (*day).flood},
+}
+
+func (d *day) before() {
+	d.phase("Before")
+	d.list("l1")
+	d.ask("count", "s1")
+	d.answered("l1", "s1")
+	d.ask("charge", "c1")
+	d.answered("c1")
+}
+
+func (d *day) after() {
+	d.phase("After")
+	d.list("l9")
+	d.ask("count", "s9")
+	d.ask("charge", "c9")
+	d.answered("l9", "s9", "c9")
+}
+
+// underWay has a safe call and one that is not under way at the till.
+func (d *day) underWay() {
+	d.hold("count", "s2")
+	d.hold("charge", "c2")
+	d.shop.has("count", "s2")
+	d.shop.has("charge", "c2")
+}
+
+// unknown waits for the end of a call that may have taken effect.
+func (d *day) unknown(id string) {
+	d.t.Helper()
+	e := d.end(id)
+	if e.What != "error" || e.Code != 4011 || !strings.Contains(string(e.Data), `"execution":"unknown"`) {
+		d.t.Errorf("%s: %s %d %s %s", id, e.What, e.Code, e.Text, e.Data)
+	}
+}
+
+func (d *day) kill() {
+	d.underWay()
+	d.phase("The server is killed (kill -9) with two calls under way")
+	if d.shop.way.overWeb {
+		d.shop.down()
+	} else {
+		d.shop.kill(d.shop.pid())
+	}
+	d.unknown("c2")
+	d.ask("count", "s3")
+	d.ask("charge", "c3")
+	d.shop.put("let")
+	d.phase("It is started again")
+	if d.shop.way.overWeb {
+		d.shop.up()
+	}
+	d.answered("s2", "s3", "c3")
+}
+
+func (d *day) forget() {
+	d.do(order{Do: "rest"})
+	d.shop.eventually("nothing is under way", func() bool { return !d.open() })
+	d.phase("The server is restarted, and knows no session any more")
+	old := d.shop.pid()
+	if d.shop.way.overWeb {
+		d.shop.down()
+		d.shop.up()
+	} else {
+		d.shop.kill(old)
+	}
+	d.shop.eventually("a new process serves", func() bool { return d.shop.pid() != old })
+	d.ask("charge", "c2")
+	d.ask("count", "s2")
+	d.list("l2")
+	d.answered("c2", "s2", "l2")
+}
+
+func (d *day) away() {
+	d.phase("The server goes away")
+	d.shop.down()
+	d.await("a word of the bridge", func(e event) bool { return e.What == "told" && strings.Contains(e.Text, "a server is away") })
+	d.ask("count", "s2")
+	d.ask("charge", "c2")
+	d.ask("charge", "c3")
+	d.do(order{Do: "cancel", ID: "c3"})
+	if e := d.end("c3"); e.What != "error" {
+		d.t.Errorf("c3, which was cancelled, was %s", e.What)
+	}
+	<-time.After(d.outage)
+	for _, id := range []string{"s2", "c2"} {
+		if d.over(id) {
+			d.t.Errorf("%s has an end although the server is away", id)
+		}
+	}
+	d.phase("It comes back")
+	d.shop.up()
+	d.answered("s2", "c2")
+	if d.shop.times("charge", "c3") > 0 {
+		d.t.Error("c3 was made although it was cancelled while it waited")
+	}
+	refused := 0
+	for _, e := range d.events() {
+		if e.What == "error" && strings.Contains(e.Text, "100 requests wait already, so this one was refused") {
+			refused++
+		}
+	}
+	if refused == 0 {
+		d.t.Error("of more requests than the queue takes none was refused")
+	}
+}
+
+func (d *day) hang() {
+	d.underWay()
+	d.phase("The server hangs: it reads and answers nothing, two calls are under way")
+	d.shop.put("hang")
+	d.unknown("c2")
+	d.ask("count", "s3")
+	d.ask("charge", "c3")
+	d.phase("It goes on")
+	d.shop.put("let")
+	d.shop.remove("hang")
+	d.answered("s2", "s3", "c3")
+}
+
+func (d *day) flood() {
+	d.phase("The server sends 10,000 notifications beside an answer")
+	d.ask("flood", "f2")
+	d.ask("count", "s2")
+	d.ask("charge", "c2")
+	d.answered("s2", "c2", "f2")
+}
+
+// over says whether a request has an end; open, whether one has none.
+func (d *day) over(id string) bool {
+	for _, e := range d.events() {
+		if e.ID == id && e.over() {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *day) open() bool {
+	asked, over := 0, 0
+	for _, e := range d.events() {
+		switch {
+		case e.What == "asked":
+			asked++
+		case e.over():
+			over++
+		}
+	}
+	return asked > over
+}
+
+// The ways that a client of each era and a server of each meet.
+var ways = []struct {
+	sdk int // 1: of the earlier era; 2: of the later
+	way way
+}{
+	{1, way{name: "HTTP with sessions, 2025-11-25", overWeb: true}},
+	{2, way{name: "HTTP without sessions, 2026-07-28", overWeb: true, modern: true}},
+	{1, way{name: "stdio, 2025-11-25"}},
+	{2, way{name: "stdio, 2025-11-25"}},
+	{2, way{name: "HTTP with sessions, 2025-11-25", overWeb: true}},
+	{1, way{name: "stdio, 2026-07-28", modern: true}},
+}
+
+func TestASessionOfAnSDKsClientOutlivesWhateverBecomesOfTheServer(t *testing.T) {
+	installed(t)
+	t.Parallel()
+	for _, torment := range torments {
+		t.Run(torment.name, func(t *testing.T) {
+			t.Parallel()
+			for i, w := range ways {
+				if i >= 3 && !long {
+					break
+				}
+				t.Run(map[int]string{1: "SDK 1", 2: "SDK 2"}[w.sdk]+" over "+w.way.name, func(t *testing.T) {
+					t.Parallel()
+					shop := openShop(t, w.way)
+					d := &day{shop: shop, outage: either(time.Minute, 3*time.Second)}
+					d.session = begin(t, w.sdk, program(t), append([]string{"proxy", "--config", shop.config, "--server", "till"}, torment.flags...)...)
+					d.do(order{Do: "pump", Every: torment.every})
+					d.before()
+					torment.run(d)
+					d.after()
+					d.judge(d.finish())
+					if i == 0 && !t.Failed() {
+						d.keep(torment.name)
+					}
+				})
+			}
+		})
+	}
+}

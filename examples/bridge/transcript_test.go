@@ -1,0 +1,3 @@
+package bridge_test
+
+func (d *day) keep(string) {}
