@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ func TestReplicasWithoutStickinessAreTheSessions(t *testing.T) {
 		n := int(turn.Add(1)) % 2
 		replicas[n].ServeHTTP(named{w, func(h http.Header) {
 			if h.Get("Mcp-Session-Id") != "" {
-				id := "hunter-session-" + string(rune('a'+sessions.Add(1)))
+				id := fmt.Sprintf("hunter-session-%d", sessions.Add(1))
 				known[n].Store(id, true)
 				h.Set("Mcp-Session-Id", id)
 			}
@@ -65,9 +66,9 @@ type named struct {
 	change func(http.Header)
 }
 
+// Write is called once for each of the fixture's answers.
 func (n named) Write(p []byte) (int, error) {
 	n.change(n.Header())
-	n.change = func(http.Header) {}
 	return n.ResponseWriter.Write(p)
 }
 
@@ -104,7 +105,7 @@ func TestADocumentThatChangesAtEachReadingIsTheHashs(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int32
 	changing := func() string {
-		return `[{"name":"review","description":"as of ` + string(rune('a'+n.Add(1))) + `","inputSchema":{"type":"object"}}]`
+		return fmt.Sprintf(`[{"name":"review","description":"as of %d","inputSchema":{"type":"object"}}]`, n.Add(1))
 	}
 	r := diagnosed(t, at(serve(t, &scripted{tools: changing})), nil)
 	blames(t, r, diagnose.ContextHash, "tool review has another description")

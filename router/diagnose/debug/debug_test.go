@@ -1,7 +1,6 @@
 package debug_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,7 +27,7 @@ func echo(t *testing.T) string {
 	return ts.URL
 }
 
-func post(t *testing.T, url string, body io.Reader, headers ...string) *http.Response {
+func post(t *testing.T, url string, body io.Reader, headers ...string) (h http.Header, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 	if err != nil {
@@ -41,8 +40,12 @@ func post(t *testing.T, url string, body io.Reader, headers ...string) *http.Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Header, string(data)
 }
 
 func TestOtherRequestsPassWhole(t *testing.T) {
@@ -66,9 +69,9 @@ func TestOtherRequestsPassWhole(t *testing.T) {
 			if tt.chunked {
 				body = io.MultiReader(body)
 			}
-			got, err := io.ReadAll(post(t, url, body).Body)
-			if want := fmt.Sprintf("%d %s", len(tt.body), tt.body[:min(len(tt.body), 80)]); err != nil || string(got) != want {
-				t.Errorf("%s, %v, want %s", got, err, want)
+			_, got := post(t, url, body)
+			if want := fmt.Sprintf("%d %s", len(tt.body), tt.body[:min(len(tt.body), 80)]); got != want {
+				t.Errorf("%s, want %s", got, want)
 			}
 		})
 	}
@@ -77,21 +80,22 @@ func TestOtherRequestsPassWhole(t *testing.T) {
 func TestTheAnswersHeaderNamesWhatArrived(t *testing.T) {
 	t.Parallel()
 	url := echo(t)
-	resp := post(t, url, strings.NewReader("{}"), "X-MCP-Debug", "true", "Mcp-Session-Id", "hunter", "Authorization", "Bearer hunter")
-	if got := resp.Header.Get("X-MCP-Debug-Arrived"); got != "Mcp-Session-Id, X-Mcp-Debug" {
+	h, _ := post(t, url, strings.NewReader("{}"), "X-MCP-Debug", "true", "Mcp-Session-Id", "hunter", "Authorization", "Bearer hunter")
+	if got := h.Get("X-MCP-Debug-Arrived"); got != "Mcp-Session-Id, X-Mcp-Debug" {
 		t.Error(got)
 	}
-	if resp = post(t, url, strings.NewReader("{}"), "Mcp-Session-Id", "hunter"); resp.Header.Get("X-MCP-Debug-Arrived") != "" {
+	if h, _ = post(t, url, strings.NewReader("{}"), "Mcp-Session-Id", "hunter"); h.Get("X-MCP-Debug-Arrived") != "" {
 		t.Error("it tells who did not ask")
 	}
 }
 
 func TestTimedEventsThenWhatArrived(t *testing.T) {
 	t.Parallel()
-	resp := post(t, echo(t), strings.NewReader(`{"jsonrpc":"2.0","id":"seven","method":"dev.junction/debug"}`),
+	began := time.Now()
+	h, body := post(t, echo(t), strings.NewReader(`{"jsonrpc":"2.0","id":"seven","method":"dev.junction/debug"}`),
 		"Mcp-Method", "dev.junction/debug", "Mcp-Session-Id", "hunter-session", "X-MCP-Auth-Token", "hunter-token", "Via", "1.1 hunter-proxy")
-	if resp.Header.Get("Content-Type") != "text/event-stream" {
-		t.Error(resp.Header)
+	if h.Get("Content-Type") != "text/event-stream" {
+		t.Error(h)
 	}
 	var last struct {
 		ID     string
@@ -101,13 +105,12 @@ func TestTimedEventsThenWhatArrived(t *testing.T) {
 			Meta map[string]debug.Report `json:"_meta"`
 		}
 	}
-	began, n := time.Now(), 0
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		if strings.Contains(lines.Text(), "hunter") {
-			t.Errorf("a secret is told: %s", lines.Text())
-		}
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+	n := 0
+	if strings.Contains(body, "hunter") {
+		t.Errorf("a secret is told: %s", body)
+	}
+	for l := range strings.Lines(body) {
+		data, ok := strings.CutPrefix(l, "data: ")
 		if !ok {
 			continue
 		}
@@ -130,9 +133,8 @@ func TestTimedEventsThenWhatArrived(t *testing.T) {
 func TestAStreamIsQuietForAsLongAsWasAsked(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	resp := post(t, echo(t), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"dev.junction/debug","params":{"quiet_ms":400}}`))
-	body, err := io.ReadAll(resp.Body)
-	if took := time.Since(began); err != nil || took < 700*time.Millisecond || !strings.Contains(string(body), `"id":1`) {
-		t.Errorf("%v: %s, %v", took, body, err)
+	_, body := post(t, echo(t), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"dev.junction/debug","params":{"quiet_ms":400}}`))
+	if took := time.Since(began); took < 700*time.Millisecond || !strings.Contains(body, `"id":1`) {
+		t.Errorf("%v: %s", took, body)
 	}
 }

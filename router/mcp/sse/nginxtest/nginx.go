@@ -45,7 +45,7 @@ func Start(t testing.TB, upstream, directives string) string {
 // start returns the address once nginx accepts connections, or what it said.
 func start(t testing.TB, program, upstream, directives string) (address, said string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,42 @@ func start(t testing.TB, program, upstream, directives string) (address, said st
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	conf := filepath.Join(dir, "nginx.conf")
+	var stderr bytes.Buffer
+	cmd := exec.Command(program, "-e", "stderr", "-p", dir, "-c", configure(t, dir, address, upstream, directives))
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }() // how it ended is told by what it said
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended by itself
+		<-ended
+	})
+	limit := time.After(20 * time.Second)
+	for {
+		if c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", address); err == nil {
+			_ = c.Close() // it was only to see that somebody listens
+			select {
+			case <-ended: // and it was not somebody else
+				return "", stderr.String()
+			case <-time.After(20 * time.Millisecond):
+				return "http://" + address, ""
+			}
+		}
+		select {
+		case <-ended:
+			return "", stderr.String()
+		case <-limit:
+			t.Fatal("nginx accepts no connections")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// configure writes the configuration, and returns its path.
+func configure(t testing.TB, dir, address, upstream, directives string) string {
+	t.Helper()
 	var temp strings.Builder
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		fmt.Fprintf(&temp, "%s_temp_path %s;\n", kind, filepath.Join(dir, kind))
@@ -76,38 +111,9 @@ http {
 	}
 }
 `, dir, temp.String(), address, upstream, directives)
+	conf := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stderr bytes.Buffer
-	cmd := exec.Command(program, "-e", "stderr", "-p", dir, "-c", conf)
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = cmd.Wait() }() // how it ended is told by what it said
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended by itself
-		<-ended
-	})
-	limit := time.After(20 * time.Second)
-	for {
-		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-			_ = c.Close() // it was only to see that somebody listens
-			select {
-			case <-ended: // and it was not somebody else
-				return "", stderr.String()
-			case <-time.After(20 * time.Millisecond):
-				return "http://" + address, ""
-			}
-		}
-		select {
-		case <-ended:
-			return "", stderr.String()
-		case <-limit:
-			t.Fatal("nginx accepts no connections")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return conf
 }
