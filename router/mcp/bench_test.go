@@ -14,6 +14,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"junction/router"
+	"junction/router/mcp"
 )
 
 // benchServer answers with 1 KiB. The same for both benchmarks.
@@ -59,6 +60,24 @@ func BenchmarkCall(b *testing.B) {
 	atCallers(b, func() error {
 		_, err := c.Call(b.Context(), s, k)
 		return err
+	})
+}
+
+// BenchmarkWire makes the calls of BenchmarkCall over a wire, which reads nothing of
+// their results.
+func BenchmarkWire(b *testing.B) {
+	s := &router.Server{ID: "bench", Dial: router.Dial{URL: benchServer(b)}}
+	w, e := newClient(b, nil).Open(b.Context(), s, mcp.Greeting{}, mcp.Events{})
+	if e != nil {
+		b.Fatal(e)
+	}
+	r := mcp.Request{Method: "tools/call", Params: []byte(`{"name":"get","arguments":{"path":"a.go"}}`)}
+	atCallers(b, func() error {
+		_, e := w.Do(b.Context(), &r)
+		if e != nil {
+			return e
+		}
+		return nil
 	})
 }
 
