@@ -109,9 +109,9 @@ func TestWhatTheClientReportsOfAQuestionGoesUnderTheServersToken(t *testing.T) {
 }
 
 // asksTwice is a tool of the later era that asks two things at once, then one more.
-func asksTwice(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+func asksTwice(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 	if r.Method != "tools/call" {
-		return plain(v, ctx, r)
+		return plain(ctx, v, r)
 	}
 	switch textIn(r.Params, "requestState") {
 	case "":
@@ -119,7 +119,7 @@ func asksTwice(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *route
 	case "one":
 		return mcp.Reply{Result: json.RawMessage(`{"resultType":"input_required","inputRequests":{"say":{"method":"sampling/createMessage","params":{"n":1.50}}},"requestState":"two"}`)}, nil
 	}
-	return plain(v, ctx, r)
+	return plain(ctx, v, r)
 }
 
 func TestQuestionsInAResultArePutToAnEarlierClientAndTheCallGoesOn(t *testing.T) {
@@ -167,7 +167,7 @@ func TestWhatAnEarlierClientCannotBeAskedEndsTheCallWithAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := laterHouse()
-			h.answer = func(*visit, context.Context, *mcp.Request) (mcp.Reply, *router.CallError) {
+			h.answer = func(context.Context, *visit, *mcp.Request) (mcp.Reply, *router.CallError) {
 				return mcp.Reply{Result: json.RawMessage(`{"resultType":"input_required",` + c.result + `}`)}, nil
 			}
 			meet(t, nil, func(g *guest) {
@@ -197,9 +197,9 @@ func TestWhatAnEarlierClientCannotBeAskedEndsTheCallWithAnError(t *testing.T) {
 // stream or not.
 func asker(onStream bool, q ...string) *house {
 	h := earlierHouse()
-	h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		if r.Method != "tools/call" {
-			return plain(v, ctx, r)
+			return plain(ctx, v, r)
 		}
 		ask := v.events.Asked
 		if onStream {
@@ -244,7 +244,7 @@ func TestAnEarlierServersQuestionIsAResultForALaterClientAndTheCallStaysOpen(t *
 			if !strings.Contains(line, `"id":1,"result":{`) || !strings.Contains(line, `"resultType":"input_required"`) || !strings.Contains(line, want) {
 				t.Fatalf("the client got %s", line)
 			}
-			time.Sleep(4 * time.Minute) // less than the most
+			lapse(4 * time.Minute) // less than the most
 			g.ask(true, 2, "tools/call", `"name":"x","arguments":{},"inputResponses":{"1":{"action":"accept","content":{"n":2.50}}},"requestState":`+stateIn(line), "")
 			line = g.hear()
 			if !strings.Contains(line, `"id":2,"result":{`) || !strings.Contains(line, `"2":{"method":"elicitation/create","params":{"message":"Sure?"}}`) {
@@ -278,15 +278,15 @@ func TestACallThatWaitsForAnAnswerIsGivenUpAfterAWhile(t *testing.T) {
 	h := asker(false, `{"message":"Who?"}`)
 	ended := false
 	inner := h.answer
-	h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		defer func() { ended = ended || ctx.Err() != nil }()
-		return inner(v, ctx, r)
+		return inner(ctx, v, r)
 	}
 	meet(t, nil, func(g *guest) {
 		g.begin(true, "")
 		g.ask(true, 1, "tools/call", `"name":"x"`, "")
 		line := g.hear()
-		time.Sleep(5*time.Minute + time.Second)
+		lapse(5*time.Minute + time.Second)
 		synctest.Wait()
 		if !ended {
 			t.Error("the call is still open at the server")
@@ -346,8 +346,8 @@ func TestACancelWhileAQuestionIsAnsweredReachesTheServer(t *testing.T) {
 	h := asker(false, `{"message":"Who?"}`)
 	inner := h.answer
 	ended := false
-	h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
-		reply, fail := inner(v, ctx, r)
+	h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		reply, fail := inner(ctx, v, r)
 		if r.Method == "tools/call" {
 			<-ctx.Done() // after the answer it works on
 			ended = true

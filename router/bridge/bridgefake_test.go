@@ -31,8 +31,8 @@ type house struct {
 	document string
 	effect   func(string) (state.Effect, string)
 	// answer plays a request; nil: what was asked comes back as the result.
-	answer func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError)
-	listen func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) // likewise, for subscriptions/listen
+	answer func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError)
+	listen func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) // likewise, for subscriptions/listen
 
 	mu        sync.Mutex
 	shut      *router.CallError // nobody gets in
@@ -127,7 +127,7 @@ func (v *visit) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.Call
 		if answer == nil {
 			answer = plain
 		}
-		reply, fail := answer(v, inner, r)
+		reply, fail := answer(inner, v, r)
 		done <- end{reply, fail}
 	}()
 	select {
@@ -142,7 +142,7 @@ func (v *visit) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.Call
 
 // plain answers with what was asked; subscriptions/listen as a server of the later era
 // does.
-func plain(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+func plain(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 	if r.Method == "subscriptions/listen" && v.modern {
 		v.mu.Lock()
 		v.streams = append(v.streams, r.Notify)
@@ -361,3 +361,6 @@ func troubleOf(t *testing.T, line string) (code int, message string, data Troubl
 	}
 	return m.Error.Code, m.Error.Message, m.Error.Data
 }
+
+// lapse lets time pass in the bubble.
+func lapse(d time.Duration) { <-time.After(d) }

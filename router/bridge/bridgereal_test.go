@@ -34,20 +34,17 @@ import (
 // roleVar makes the test binary play a server on its standard streams.
 const roleVar = "BRIDGE_TEST_SERVER"
 
-func init() {
-	role := os.Getenv(roleVar)
-	if role == "" {
-		return
-	}
+// playRole is what a child does instead of the tests.
+func playRole(role string) int {
 	var in io.Reader = os.Stdin
 	if role == "earlier" {
 		in = undiscovered(os.Stdin, os.Stdout)
 	}
 	if err := mcpserver.NewStdioServer(newReal()).Listen(context.Background(), in, os.Stdout); err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(0)
+	return 0
 }
 
 // undiscovered answers server/discover as a server of the earlier era does.

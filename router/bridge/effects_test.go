@@ -72,7 +72,7 @@ func TestACallOfUnknownOutcomeIsNotMadeAgainAndTheErrorSaysSo(t *testing.T) {
 				g.begin(later, `{}`)
 				g.ask(later, 1, "tools/call", `"name":"deploy"`, "")
 				v := h.visit(t)
-				time.Sleep(2100 * time.Millisecond)
+				lapse(2100 * time.Millisecond)
 				h.lock()
 				v.die()
 				code, message, data := troubleOf(t, g.hear())
@@ -84,7 +84,7 @@ func TestACallOfUnknownOutcomeIsNotMadeAgainAndTheErrorSaysSo(t *testing.T) {
 					t.Errorf("data %+v", data)
 				}
 				h.unlock()
-				time.Sleep(time.Minute)
+				lapse(time.Minute)
 				for _, r := range h.visit(t).requests() {
 					if strings.HasPrefix(r, "tools/call") {
 						t.Errorf("it was made again: %s", r)
@@ -95,7 +95,7 @@ func TestACallOfUnknownOutcomeIsNotMadeAgainAndTheErrorSaysSo(t *testing.T) {
 	}
 }
 
-func hang(_ *visit, ctx context.Context, _ *mcp.Request) (mcp.Reply, *router.CallError) {
+func hang(ctx context.Context, _ *visit, _ *mcp.Request) (mcp.Reply, *router.CallError) {
 	<-ctx.Done()
 	return mcp.Reply{}, nil
 }
@@ -106,11 +106,11 @@ func TestASafeCallIsMadeAgainOnTheNextSession(t *testing.T) {
 		for _, modern := range []bool{false, true} {
 			h := houseOf(modern)
 			h.effect = safely
-			h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+			h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 				if v.house.count() == 1 {
-					return hang(v, ctx, r)
+					return hang(ctx, v, r)
 				}
-				return plain(v, ctx, r)
+				return plain(ctx, v, r)
 			}
 			meet(t, nil, func(g *guest) {
 				g.begin(later, `{}`)
@@ -136,11 +136,11 @@ func TestAServerMayComeBackInAnotherEra(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		h := earlierHouse()
 		h.effect = safely
-		h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 			if v.house.count() == 1 && r.Method == "tools/call" {
-				return hang(v, ctx, r)
+				return hang(ctx, v, r)
 			}
-			return plain(v, ctx, r)
+			return plain(ctx, v, r)
 		}
 		meet(t, nil, func(g *guest) {
 			g.begin(later, `{}`)
@@ -164,7 +164,7 @@ func TestAServerMayComeBackInAnotherEra(t *testing.T) {
 func TestAnErrorSaysWhatToDoWithoutACredential(t *testing.T) {
 	t.Parallel()
 	h := earlierHouse()
-	h.answer = func(*visit, context.Context, *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.answer = func(context.Context, *visit, *mcp.Request) (mcp.Reply, *router.CallError) {
 		return mcp.Reply{}, failure(router.AuthMismatch, state.NotExecuted, "HTTP status 401: the bearer token is refused")
 	}
 	meet(t, nil, func(g *guest) {

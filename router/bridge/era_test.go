@@ -17,7 +17,7 @@ func TestBetweenPeersOfOneEraEverythingPassesAsItIs(t *testing.T) {
 		h := houseOf(modern)
 		odd := `{"z":1.50,"a":12345678901234567890,"resultType":"dev.example/odd","_meta":{"x/y":[]}}`
 		var got string
-		h.answer = func(_ *visit, _ context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		h.answer = func(_ context.Context, _ *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 			got = r.Method + " " + string(r.Params)
 			if strings.Contains(got, "fails") {
 				return mcp.Reply{Error: &mcp.RPCError{Code: -31999, Message: "no", Data: json.RawMessage(`{"n":12345678901234567890}`)}}, nil
@@ -46,7 +46,7 @@ func TestBetweenPeersOfOneEraEverythingPassesAsItIs(t *testing.T) {
 func TestAResultOfTheLaterEraLosesItsTypeForAnEarlierClient(t *testing.T) {
 	t.Parallel()
 	h := laterHouse()
-	h.answer = func(*visit, context.Context, *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.answer = func(context.Context, *visit, *mcp.Request) (mcp.Reply, *router.CallError) {
 		return mcp.Reply{Result: json.RawMessage(`{"z":1.50, "resultType":"complete","content":[{"type":"text","text":"a \"resultType\" b"}]}`)}, nil
 	}
 	meet(t, nil, func(g *guest) {
@@ -59,7 +59,7 @@ func TestAResultOfTheLaterEraLosesItsTypeForAnEarlierClient(t *testing.T) {
 func TestAResultOfTheEarlierEraGetsWhatALaterClientWants(t *testing.T) {
 	t.Parallel()
 	h := earlierHouse()
-	h.answer = func(_ *visit, _ context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.answer = func(_ context.Context, _ *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		if r.Method == "tools/list" {
 			return mcp.Reply{Result: json.RawMessage(`{"tools":[],"_meta":{"a/b":1}}`)}, nil
 		}
@@ -106,11 +106,11 @@ func TestMessagesOfAnEarlierServerReachOnlyALaterClientThatWantsThemNow(t *testi
 	t.Parallel()
 	h := earlierHouse()
 	var release chan struct{}
-	h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		if r.Method == "tools/call" {
 			<-release
 		}
-		return plain(v, ctx, r)
+		return plain(ctx, v, r)
 	}
 	message := func(level string) mcp.Notification {
 		return mcp.Notification{Method: "notifications/message", Params: json.RawMessage(`{"level":"` + level + `","data":1}`)}
@@ -163,7 +163,7 @@ func TestACancelReachesTheServerInAllEras(t *testing.T) {
 		for _, modern := range []bool{false, true} {
 			h := houseOf(modern)
 			var cancelled chan struct{}
-			h.answer = func(_ *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+			h.answer = func(ctx context.Context, _ *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 				<-ctx.Done()
 				close(cancelled)
 				return mcp.Reply{}, nil
@@ -189,7 +189,7 @@ func TestProgressComesUnderTheClientsTokenRisesAndEndsWithTheAnswer(t *testing.T
 			h.effect = safely
 			var after func(json.RawMessage)
 			first := true
-			h.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+			h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 				for _, params := range []string{`{"progress":1,"total":4,"message":"m"}`, `{"progress":2}`, `{"progress":1.5}`, `{"progress":2}`} {
 					r.Progress(json.RawMessage(params))
 				}
@@ -200,7 +200,7 @@ func TestProgressComesUnderTheClientsTokenRisesAndEndsWithTheAnswer(t *testing.T
 				}
 				r.Progress(json.RawMessage(`{"progress":3}`))
 				after = r.Progress
-				return plain(v, ctx, r)
+				return plain(ctx, v, r)
 			}
 			meet(t, nil, func(g *guest) {
 				g.begin(later, `{}`)

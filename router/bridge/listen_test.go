@@ -142,7 +142,7 @@ func TestAnEarlierClientIsToldOfChangesByALaterServer(t *testing.T) {
 func TestALaterServerThatTakesNoSubscriptionOfAResourceIsHeard(t *testing.T) {
 	t.Parallel()
 	h := laterHouse()
-	h.listen = func(_ *visit, _ context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.listen = func(_ context.Context, _ *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		return mcp.Reply{Error: &mcp.RPCError{Code: -32602, Message: "no such resource"}}, nil
 	}
 	meet(t, nil, func(g *guest) {
@@ -160,14 +160,14 @@ func TestALaterServerThatTakesNoSubscriptionOfAResourceIsHeard(t *testing.T) {
 func TestAStreamThatBreaksIsMadeAgainOnTheSameSession(t *testing.T) {
 	t.Parallel()
 	h := laterHouse()
-	h.listen = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.listen = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		again := len(v.streams) == 1
 		if again {
-			return plain(v, ctx, r)
+			return plain(ctx, v, r)
 		}
 		short, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		return plain(v, short, r) // an orderly end of what was granted
+		return plain(short, v, r) // an orderly end of what was granted
 	}
 	meet(t, nil, func(g *guest) {
 		g.begin(true, "")
@@ -241,11 +241,11 @@ func TestASubscriptionEndsWithItsClientAtOnce(t *testing.T) {
 func TestASubscriptionThatIsRefusedAgainAndAgainHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	h := laterHouse()
-	h.listen = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	h.listen = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		if h.count() > 1 {
 			return mcp.Reply{Error: &mcp.RPCError{Code: -32602, Message: "no such resource"}}, nil
 		}
-		return plain(v, ctx, r)
+		return plain(ctx, v, r)
 	}
 	meet(t, nil, func(g *guest) {
 		g.begin(false, `{}`)
@@ -253,7 +253,7 @@ func TestASubscriptionThatIsRefusedAgainAndAgainHoldsUpNothing(t *testing.T) {
 		g.hears(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 		for range 3 {
 			h.visit(t).die()
-			time.Sleep(time.Minute)
+			lapse(time.Minute)
 		}
 		g.all()
 		g.ask(false, 2, "tools/list", "", "")

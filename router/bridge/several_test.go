@@ -31,7 +31,7 @@ func newShop(name string, modern bool, tools ...string) *shop {
 }
 
 // serve answers lists; a call with what the shop was asked.
-func (s *shop) serve(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+func (s *shop) serve(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 	lists := map[string]struct {
 		member, key string
 		items       []string
@@ -43,7 +43,7 @@ func (s *shop) serve(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, 
 	}
 	l, isList := lists[r.Method]
 	if !isList {
-		reply, fail := plain(v, ctx, r)
+		reply, fail := plain(ctx, v, r)
 		if fail == nil && reply.Error == nil {
 			reply.Result = setMember(reply.Result, "by", quote(s.name))
 		}
@@ -210,12 +210,12 @@ func TestOneServerThatIsAwayOrHangsHoldsUpNoOther(t *testing.T) {
 	hung := c.answer
 	var hang atomic.Bool
 	hang.Store(true)
-	c.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	c.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 		if hang.Load() {
 			<-ctx.Done()
 			return mcp.Reply{}, failure(router.Cancelled, state.Unknown, "cancelled")
 		}
-		return hung(v, ctx, r)
+		return hung(ctx, v, r)
 	}
 	market(t, func(_ *Bridge, g *guest) {
 		begun := time.Now()
@@ -261,11 +261,11 @@ func TestAListThatComesTooLateIsAnnounced(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		a, b := newShop("alpha", false, "read"), newShop("beta", false, "sum")
 		serve := b.answer
-		b.answer = func(v *visit, ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		b.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
 			if r.Method == "tools/list" {
 				pass(5 * time.Second)
 			}
-			return serve(v, ctx, r)
+			return serve(ctx, v, r)
 		}
 		market(t, func(_ *Bridge, g *guest) {
 			if modern {
@@ -445,7 +445,7 @@ func TestALongListHasPagesOfOurOwn(t *testing.T) {
 func TestHintsCountAsEffectsOnceTheyWereRead(t *testing.T) {
 	t.Parallel()
 	var h Hints
-	s := h.Learn(&visit{house: &house{answer: func(*visit, context.Context, *mcp.Request) (mcp.Reply, *router.CallError) {
+	s := h.Learn(&visit{house: &house{answer: func(context.Context, *visit, *mcp.Request) (mcp.Reply, *router.CallError) {
 		return mcp.Reply{Result: json.RawMessage(`{"tools":[{"name":"read","annotations":{"readOnlyHint":true}},{"name":"put","annotations":{"idempotentHint":true}},{"name":"add"}]}`)}, nil
 	}}, gone: make(chan struct{})})
 	if e := h.Effect("read", false); e != state.Unsafe {
