@@ -13,7 +13,7 @@ import (
 )
 
 // Open makes a connection to s that is the caller's own, and that the caller closes;
-// the client's end ends it too. It uses what hops use: the way to start a process,
+// the client's end ends it too, Forget does not. It uses what hops use: the way to start a process,
 // credentials, limits, what was learnt of the server's era. g is who the server is
 // told that it speaks with. e may be told of messages before Open returns. Attempts
 // that fail are not paced here. ctx and Options.ConnectTimeout bound the attempt, not
