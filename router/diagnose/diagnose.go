@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"junction/router"
@@ -77,6 +78,7 @@ type patient struct {
 	again   []*reply      // requests in the session, each on a connection of its own
 	debug   *measurement  // of what lies between
 	took    time.Duration // of the session's requests
+	ids     atomic.Int64  // of requests
 }
 
 func (p *patient) layer(n int) *Layer { return p.report.Layer(n) }

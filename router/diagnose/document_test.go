@@ -36,6 +36,7 @@ func TestAFaultySchemaIsNamedByToolAndPlace(t *testing.T) {
 func TestADocumentThatCannotBeReadIsTheDocuments(t *testing.T) {
 	t.Parallel()
 	rpc := func(body string) http.Handler { return answering(200, "application/json", body) }
+	err := func(body string) http.Handler { return rpc(`{"jsonrpc":"2.0","id":null,"error":` + body + `}`) }
 	for _, tt := range []struct {
 		name    string
 		handler http.Handler
@@ -46,8 +47,8 @@ func TestADocumentThatCannotBeReadIsTheDocuments(t *testing.T) {
 		{"another id", rpc(`{"jsonrpc":"2.0","id":7,"result":{}}`), []string{"the id of another request"}},
 		{"neither result nor error", rpc(`{"status":"ok"}`), []string{"neither a result nor an error"}},
 		{"not JSON", rpc(`OK`), []string{"no JSON", `"OK"`}},
-		{"refused", rpc(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"database is locked"}}`), []string{"refuses the handshake", "database is locked"}},
-		{"no common version", rpc(`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"]}}}`), []string{"no common protocol version", "2031-01-01"}},
+		{"refused", err(`{"code":-32603,"message":"database is locked"}`), []string{"refuses the handshake", "database is locked"}},
+		{"no common version", err(`{"code":-32022,"message":"no","data":{"supported":["2031-01-01"]}}`), []string{"no common protocol version", "2031-01-01"}},
 		{"a stream without an end", answering(200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\n"), []string{"in the middle of an event"}},
 		{"a stream without an answer", answering(200, "text/event-stream", ": hello\n\n"), []string{"ends without an answer"}},
 		{"a flood", rpc(strings.Repeat(" ", 5<<20)), []string{"larger than 4 MiB"}},

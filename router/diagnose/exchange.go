@@ -14,6 +14,7 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,8 +68,9 @@ func (p *patient) bareDo(req *http.Request) (*http.Response, error) {
 // reply is what came back to one request.
 type reply struct {
 	method  string
-	err     error // no answer, or none to its end
-	status  int   // 0: no answer
+	id      string // of the request
+	err     error  // no answer, or none to its end
+	status  int    // 0: no answer
 	header  http.Header
 	media   string
 	body    []byte      // of an event stream: the event that is the answer
@@ -107,13 +109,12 @@ type request struct {
 	within time.Duration
 }
 
-const callID = "1"
-
 // post makes one exchange and reads what came back until the answer's end.
 func (p *patient) post(ctx context.Context, do doer, r request) *reply {
 	ctx, cancel := context.WithTimeout(ctx, p.o.Patience+r.within)
 	defer cancel()
-	out := &reply{method: r.method}
+	// A server may refuse an id that is in flight already.
+	out := &reply{method: r.method, id: strconv.FormatInt(p.ids.Add(1), 10)}
 	began := time.Now()
 	defer func() {
 		out.ended = time.Now()
@@ -126,7 +127,7 @@ func (p *patient) post(ctx context.Context, do doer, r request) *reply {
 		defer mu.Unlock()
 		hand = &handshaken{s, err}
 	}})
-	body := `{"jsonrpc":"2.0","id":` + callID + `,"method":"` + r.method + `","params":` + r.params + `}`
+	body := `{"jsonrpc":"2.0","id":` + out.id + `,"method":"` + r.method + `","params":` + r.params + `}`
 	if strings.HasPrefix(r.method, "notifications/") {
 		body = `{"jsonrpc":"2.0","method":"` + r.method + `","params":` + r.params + `}`
 	}
@@ -198,7 +199,7 @@ func (r *reply) understand(body []byte) {
 		r.why = "the answer is JSON, and no JSON-RPC message"
 	case len(m.Result) == 0 && m.Error == nil:
 		r.why = "the answer is JSON, and holds neither a result nor an error"
-	case string(m.ID) != callID && (m.Error == nil || len(m.ID) > 0 && string(m.ID) != "null"):
+	case string(m.ID) != r.id && (m.Error == nil || len(m.ID) > 0 && string(m.ID) != "null"):
 		r.why = "the answer carries the id of another request, " + quoted(string(m.ID))
 	default:
 		r.message = &m
