@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -40,15 +39,6 @@ const (
 	recordFinal = "2"
 )
 
-// storedRecord is the JSON of a record; what it hides stands elsewhere.
-type storedRecord struct {
-	state.Record
-	Thread   *struct{} `json:"thread,omitempty"`   // the key's
-	Started  *struct{} `json:"started,omitempty"`  // before the JSON
-	Result   *struct{} `json:"result,omitempty"`   // with what is under way
-	Decision *struct{} `json:"decision,omitempty"` // put at the end as it is: it is most of a record
-}
-
 // records encodes records; results says whether those are kept.
 func (p *packer) records(records []state.Record, results bool) []packedRecord {
 	out := make([]packedRecord, len(records))
@@ -70,10 +60,7 @@ func (p *packer) records(records []state.Record, results bool) []packedRecord {
 		if results && r.Result != nil {
 			rec.result = append([]byte{'='}, p.Value(r.Result)...)
 		}
-		rec.data = p.Encode(storedRecord{Record: r})
-		if r.Decision != nil && p.Err == nil {
-			rec.data = strings.TrimSuffix(rec.data, "}") + `,"decision":` + string(r.Decision) + "}"
-		}
+		rec.data = p.recordText(&r)
 		out[i] = rec
 	}
 	return out
