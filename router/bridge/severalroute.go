@@ -146,7 +146,8 @@ const resourceMissing = -32002
 
 // unknown is the answer where no server is known to have what was asked for.
 func (s *several) unknown(a *asked) mcp.Reply {
-	what, code := "", protocol.INVALID_PARAMS
+	code := protocol.INVALID_PARAMS
+	var what string
 	switch protocol.MCPMethod(a.method) {
 	case protocol.MethodToolsCall:
 		what = fmt.Sprintf("tool %q", textIn(a.params, "name"))
