@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,9 @@ func TestAServerThatHangsIsGivenUpAfterAnIntervalAndThreeTimeouts(t *testing.T) 
 		if b.at.Sub(lost) != 0 {
 			t.Errorf("what was under way was told after %s: %v", b.at.Sub(lost), e)
 		}
+		if !strings.Contains(e.Message, "nothing was heard of it for 35 s, and 3 heartbeats had no answer") {
+			t.Errorf("what was under way was not told why: %v", e)
+		}
 		w.of("a").answer <- says("a")
 		a.answered(t)
 	})
@@ -56,9 +60,9 @@ func TestASessionThatDoesNotEvenCloseHoldsUpNobody(t *testing.T) {
 		}
 		start := time.Now()
 		a, b := begin(t, l, "a", true), begin(t, l, "b", false)
-		b.failed(t, router.Transport, state.Unknown)
-		if took := b.at.Sub(start); took != 35*time.Second+returning {
-			t.Errorf("it took %s", took)
+		e := b.failed(t, router.Transport, state.Unknown)
+		if took := b.at.Sub(start); took != 35*time.Second+returning || !strings.Contains(e.Message, "3 heartbeats") {
+			t.Errorf("it took %s: %v", took, e)
 		}
 		s.after(1).of("a").answer <- says("a")
 		a.answered(t)

@@ -61,6 +61,9 @@ func (l *Line) failed(v *live, w *errand, e *router.CallError) {
 	way := e.Code == router.Transport || e.Code == router.SessionExpired ||
 		e.Code == router.Cancelled && v.given()
 	never := e.Execution == state.NotExecuted
+	if way && (e.Code == router.Cancelled || v.forced) {
+		e = v.cut(e)
+	}
 	switch {
 	case way && never:
 		l.giveUp(v, e, false)

@@ -77,25 +77,27 @@ func (l *Line) late(w *errand) *router.CallError {
 // poison ends a request under which too many sessions were lost.
 func (l *Line) poison(w *errand, e *router.CallError) *router.CallError {
 	return &router.CallError{
-		Code: lostCode(e), Execution: w.execution(), Err: e, Stderr: e.Stderr,
+		Code: e.Code, Execution: w.execution(), Err: e, Stderr: e.Stderr,
 		Message: fmt.Sprintf("the connection to server %s broke %d times under this request (last: %s), which may be what ends it: it is not sent again",
 			l.o.Name, w.lost, said(e)),
 	}
 }
 
-// lostCode is the code of a request that a lost session took with it: that it was cut
-// is the line's doing, not its caller's.
-func lostCode(e *router.CallError) router.Code {
-	if e.Code == router.Cancelled {
-		return router.Transport
+// cut is e for a request that a lost session took with it: that it was cut is the
+// line's doing, not its caller's, and the reason is why the session was given up.
+func (v *live) cut(e *router.CallError) *router.CallError {
+	c := *e
+	c.Code = router.Transport
+	if v.why != nil {
+		c.Message, c.Err, c.Stderr = said(v.why), v.why, v.why.Stderr
 	}
-	return e.Code
+	return &c
 }
 
 // cutOff ends a request that was lost on its way and is not one to make twice.
 func (l *Line) cutOff(e *router.CallError) *router.CallError {
 	v := *e
-	v.Err, v.Code = e, lostCode(e)
+	v.Err = e
 	v.Message = fmt.Sprintf("the connection to server %s broke before it answered (%s): the request may have been carried out, so it is not sent again; look at the server first",
 		l.o.Name, said(e))
 	return &v

@@ -34,6 +34,8 @@ type live struct {
 	notes   chan *errand         // leave one after another
 	out     map[*errand]struct{} // under way, until their Do returns; guarded by the line
 	empty   bool                 // drained is closed; guarded by the line
+	why     *router.CallError    // it was given up; nil: the line was closed; guarded by the line
+	forced  bool                 // nothing was to be expected of it any more; guarded by the line
 }
 
 func newLive(ctx context.Context, s Session) *live {
@@ -118,9 +120,10 @@ func (l *Line) giveUp(v *live, why *router.CallError, force bool) {
 	}
 	now := time.Now()
 	l.live, l.last, l.why, l.hopeless = nil, v, why, false
+	v.why, v.forced = why, force
 	l.pace.lost(now, now.Sub(v.began))
 	l.waiting.dropNotes()
-	l.o.Logger.Warn("a server is away", "server", l.o.Name, "under way", len(v.out), "err", why)
+	l.o.Logger.Warn("a server is away", "server", l.o.Name, "under_way", len(v.out), "err", why)
 	l.part(v, force)
 	l.become(Reconnecting)
 }
@@ -182,7 +185,7 @@ func (v *live) within(d time.Duration, end <-chan struct{}) bool {
 func (l *Line) abandon(v *live) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := &router.CallError{Code: router.Transport, Execution: state.Unknown, Message: "the connection was closed before an answer came"}
+	e := v.cut(&router.CallError{Execution: state.Unknown, Message: "the connection was closed before an answer came"})
 	for w := range v.out {
 		delete(v.out, w)
 		if !w.over {
