@@ -120,11 +120,15 @@ func validity(token string) (from, to time.Time, ok bool) {
 	if json.Unmarshal(raw, &claims) != nil {
 		return from, to, false
 	}
-	if n, err := claims.From.Float64(); err == nil {
-		from = time.Unix(int64(n), 0)
+	return second(claims.From), second(claims.To), true
+}
+
+// second is a time of a JWT; zero: it says none that could be.
+func second(said json.Number) time.Time {
+	const latest = 1e11 // in the year 5138
+	n, err := said.Float64()
+	if err != nil || n <= 0 || n > latest {
+		return time.Time{}
 	}
-	if n, err := claims.To.Float64(); err == nil {
-		to = time.Unix(int64(n), 0)
-	}
-	return from, to, true
+	return time.Unix(int64(n), 0)
 }

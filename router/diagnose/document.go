@@ -59,15 +59,18 @@ func (p *patient) describes(l *Layer, r *reading) {
 
 // summary is a description on one line.
 func (p *patient) summary(d *router.Description) string {
-	era := "with sessions"
-	if d.Modern {
-		era = "stateless"
+	era := ""
+	switch {
+	case d.Modern:
+		era = " (stateless)"
+	case p.url != nil:
+		era = " (with sessions)"
 	}
 	var tools []string
 	for _, t := range d.Tools {
 		tools = append(tools, clean(t.Name))
 	}
-	text := fmt.Sprintf("%s, MCP %s (%s), %s", strings.TrimSpace(clean(d.Name)+" "+clean(d.Version)), clean(d.ProtocolVersion), era, counted(len(tools), "tool"))
+	text := fmt.Sprintf("%s, MCP %s%s, %s", strings.TrimSpace(clean(d.Name)+" "+clean(d.Version)), clean(d.ProtocolVersion), era, counted(len(tools), "tool"))
 	if len(tools) > 0 {
 		text += ": " + some(tools)
 	}

@@ -3,6 +3,7 @@ package diagnose_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -82,4 +83,21 @@ func TestOddMetadataIsWarnedOf(t *testing.T) {
 			t.Errorf("nothing is said of %q", want)
 		}
 	}
+}
+
+func TestAnAnswerIsFoundAmongOtherEvents(t *testing.T) {
+	t.Parallel()
+	s := &scripted{legacy: true}
+	s.first = func(w http.ResponseWriter, r *http.Request, method string) bool {
+		if method != "initialize" {
+			return false
+		}
+		answer := httptest.NewRecorder()
+		(&scripted{legacy: true}).ServeHTTP(answer, r)
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Mcp-Session-Id", "hunter-session")
+		fmt.Fprintf(w, "id: 1_0\nretry: 1000\ndata: \n\n: a comment\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: %s\n\n", answer.Body)
+		return true
+	}
+	has(t, diagnosed(t, at(serve(t, s)), nil), "ppppppm")
 }

@@ -29,7 +29,7 @@ func (r *reply) readEvents(body io.Reader) {
 		case field == "data":
 			data = append(data, strings.TrimPrefix(value, " "))
 		}
-		if err == nil && len(r.events) < mostEvents {
+		if err == nil && len(r.arrived) < mostEvents {
 			continue
 		}
 		if r.why == "" {
@@ -45,8 +45,12 @@ func (r *reply) readEvents(body io.Reader) {
 	}
 }
 
-// event takes in one event, and reports whether it is the last of interest.
+// event takes in one event, and reports whether it is the answer. What is none is
+// passed over: some servers begin with an event without data.
 func (r *reply) event(data string) bool {
+	if strings.TrimSpace(data) == "" {
+		return false
+	}
 	r.arrived = append(r.arrived, time.Now())
 	var m struct {
 		Method string `json:"method"`
@@ -56,6 +60,8 @@ func (r *reply) event(data string) bool {
 		return false
 	}
 	r.body = []byte(data)
-	r.understand(r.body)
-	return true
+	if r.understand(r.body); r.message != nil {
+		r.why = ""
+	}
+	return r.message != nil
 }

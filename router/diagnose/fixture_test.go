@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,6 +47,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(body, &m)
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.asked.Add(1)
 	if s.first != nil && s.first(w, r, m.Method) {
 		return
