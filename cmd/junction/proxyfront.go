@@ -33,7 +33,7 @@ type fronted struct {
 func (f *fronted) names(only []string) []string {
 	var all []string
 	for _, s := range f.discovery.Snapshot().Servers {
-		if len(only) == 0 || slices.Contains(only, s.Name) || slices.Contains(only, s.ID) {
+		if len(only) == 0 || slices.Contains(only, s.Name) {
 			all = append(all, s.Name)
 		}
 	}

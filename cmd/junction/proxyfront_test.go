@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"junction/router"
+	"junction/router/bridge"
+	"junction/router/mcp"
+	"junction/state"
+)
+
+// known is a discovery of these servers.
+type known []*router.Server
+
+func (k known) Snapshot() *router.Snapshot    { return &router.Snapshot{Servers: k} }
+func (k known) Refresh(context.Context) error { return nil }
+
+func offering(id, name string, offers ...router.Offer) *router.Server {
+	return &router.Server{ID: id, Name: name, Offers: offers}
+}
+
+func TestWhatAToolDoesIsWhatTheOperatorSays(t *testing.T) {
+	t.Parallel()
+	pay := func(ledger string) router.Offer {
+		return router.Offer{Capability: "pay", Tool: "pay", Effect: state.Conditional, Key: "id", Ledger: router.Ledger{Name: ledger}}
+	}
+	for name, c := range map[string]struct {
+		servers known
+		tool    string
+		effect  state.Effect
+		key     string
+	}{
+		"nothing said":                    {known{offering("a", "a")}, "pay", state.Unsafe, ""},
+		"safe":                            {known{offering("a", "a", router.Offer{Tool: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
+		"by the capability's name":        {known{offering("a", "a", router.Offer{Capability: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
+		"under a key":                     {known{offering("a", "a", pay(""))}, "pay", state.Conditional, "id"},
+		"another tool":                    {known{offering("a", "a", pay(""))}, "refund", state.Unsafe, ""},
+		"instances with their own ledger": {known{offering("1", "a", pay("")), offering("2", "a", pay(""))}, "pay", state.Unsafe, ""},
+		"instances that share one":        {known{offering("1", "a", pay("billing")), offering("2", "a", pay("billing"))}, "pay", state.Conditional, "id"},
+		"gone":                            {known{}, "pay", state.Unsafe, ""},
+	} {
+		f := &fronted{discovery: c.servers}
+		effect, key := f.effect("a", c.tool, &bridge.Hints{})
+		if effect != c.effect || key != c.key {
+			t.Errorf("%s: %s under %q", name, effect, key)
+		}
+	}
+}
+
+func TestTheInstancesOfAServiceAreOneServerReachedInTurn(t *testing.T) {
+	t.Parallel()
+	var tried []string
+	f := &fronted{
+		discovery: known{offering("docs-1", "docs"), offering("docs-2", "docs"), offering("search", "search")},
+		open: func(_ context.Context, s *router.Server, _ mcp.Greeting, _ mcp.Events) (*mcp.Wire, *router.CallError) {
+			tried = append(tried, s.ID)
+			return nil, &router.CallError{Code: router.Transport, Execution: state.NotExecuted, Message: "refused"}
+		},
+	}
+	if got := f.names(nil); !slices.Equal(got, []string{"docs", "search"}) {
+		t.Errorf("all: %q", got)
+	}
+	if got := f.names([]string{"docs", "none"}); !slices.Equal(got, []string{"docs"}) {
+		t.Errorf("one of them: %q", got)
+	}
+	docs := f.server("docs")
+	for range 3 {
+		s, fail := docs.Open(t.Context(), mcp.Greeting{}, mcp.Events{})
+		if s != nil || fail == nil {
+			t.Fatalf("%v, %v", s, fail)
+		}
+	}
+	if !slices.Equal(tried, []string{"docs-1", "docs-2", "docs-1"}) {
+		t.Errorf("tried %q", tried)
+	}
+	f.discovery = known{}
+	if _, fail := docs.Open(t.Context(), mcp.Greeting{}, mcp.Events{}); fail == nil || fail.Execution != state.NotExecuted {
+		t.Errorf("none is known any more: %v", fail)
+	}
+}
+
+func TestAServersNameIsMadeOfItsAddress(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://127.0.0.1:8080/mcp": "127.0.0.1-8080", "https://docs.example.com/mcp": "docs.example.com", "http://[::1]:80/": "1-80",
+	} {
+		s, err := (&proxyCmd{URL: url}).single(proxyURL)
+		if err != nil || s.ID != want || s.Dial.URL != url {
+			t.Errorf("%s: %+v, %v", url, s, err)
+		}
+	}
+	s, err := (&proxyCmd{Command: []string{"/opt/bin/files", "${HOME}", "-x"}, Env: []string{"A=${B}", "PATH"}}).single(proxyCommand)
+	if err != nil || s.ID != "files" || !slices.Equal(s.Dial.Args, []string{"${HOME}", "-x"}) || s.Dial.Env["A"] != "${B}" || s.Dial.Env["PATH"] == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
