@@ -10,6 +10,12 @@
 //	                                    ├─ Line ── Session ── server
 //	                                    └─ a router's hop, where a capability is asked for
 //
+// What a bridge has of one server (behind) speaks the client's era upward and the
+// server's downward, whichever it has after a reconnect; what each new session is given
+// again, subscriptions and the level of messages, is kept there. One server is all there
+// is behind a transparent bridge; above several stands a table (middle is what the two
+// have in common).
+//
 // # Invariants
 //
 //  1. The client's connection outlives every server. Each request of it is answered
