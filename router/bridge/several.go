@@ -226,7 +226,7 @@ func united(known []*document) map[string]any {
 			}
 		}
 		for _, open := range []string{"experimental", "extensions"} {
-			for name, value := range members(object(dropMembers(member(d.capabilities(), open), tasksExtension))) {
+			for name, value := range members(object(dropMembers(member(d.capabilities(), open), notShared...))) {
 				more, _ := all[open].(map[string]json.RawMessage)
 				if more == nil {
 					more = map[string]json.RawMessage{}
@@ -241,7 +241,9 @@ func united(known []*document) map[string]any {
 	return all
 }
 
-const tasksExtension = "io.modelcontextprotocol/tasks"
+// notShared are extensions that say nothing of several servers together: whose a task
+// is, and what one of them is for.
+var notShared = []string{"io.modelcontextprotocol/tasks", "dev.junction/routing"}
 
 // begin implements [middle].
 func (s *several) begin(ctx context.Context, a *asked) func() mcp.Reply {
