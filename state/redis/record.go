@@ -29,16 +29,31 @@ func (s *Store) PutRecords(ctx context.Context, l state.Lease, records []state.R
 	if p.Err != nil {
 		return fmt.Errorf("thread %s: %w", l.Thread, p.Err)
 	}
-	args := appendRecords(p.appendBlobs(s.leased(l, 2+2*len(p.Blobs)+6*len(rs))), rs)
 	what := "store records of thread " + l.Thread
 	if len(p.Blobs) == 0 && plain(rs) {
-		r, err := s.held(ctx, what, l, plainScript, args)
-		if err != nil || r.word() == "ok" {
+		if stored, err := s.putPlain(ctx, what, l, rs); stored || err != nil {
 			return err
 		}
 	}
+	args := appendRecords(p.appendBlobs(s.leased(l, 2+2*len(p.Blobs)+6*len(rs))), rs)
 	_, err := s.held(ctx, what, l, recordsScript, args)
 	return err
+}
+
+// putPlain stores records by the short script; false: they are out of the ordinary.
+func (s *Store) putPlain(ctx context.Context, what string, l state.Lease, rs []packedRecord) (stored bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	all := s.threadKeys(l.Thread)
+	keys := []string{all[keyThread], all[keyUnderway], all[keyRecords]}
+	args := append(make([]any, 0, 3+6*len(rs)), l.Token, s.heads.newest(l))
+	v, _, err := s.eval(ctx, what, plainScript, keys, appendRecords(args, rs)...)
+	if err != nil {
+		return false, err
+	}
+	r, err := asReply(v)
+	return r.word() == "ok", err
 }
 
 // mostPlain is how many records the short script takes at once: Lua passes no more

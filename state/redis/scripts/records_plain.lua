@@ -1,36 +1,38 @@
 -- Upserts call records where nothing is out of the ordinary: what records.lua does
 -- then, in half as many commands. Everything else is left to that script.
 --
--- KEYS  the eight keys of the thread, in the order of keys.go; without the preamble
--- ARGV  as records.lua has them, without blobs; no field comes twice
+-- KEYS  of the thread: its fields, what is under way, its records; without the preamble
+-- ARGV  [1] the lease's token, [2] the newest head that the store acknowledged under
+--       it, [3] count of records, then of each six as in thread.lua; no field comes
+--       twice
 -- Reply ok · other: nothing has been written
 --
 -- The thread has a record already, its lease stands, and no record yields to the one
--- that is stored. Times and tokens are compared as text, which is right where they
--- have as many digits. The time of the newest record is written once a second. The
+-- that is stored. Times are compared as text, which is right where they have as many
+-- digits. The time of the newest record is written once a second. The
 -- thread's expiry need not move: whoever lengthens the lease sees to that. The field
 -- "under" holds the head that the hash of what is under way got its expiry for: it
 -- is a new key with each head.
 --
 -- May run twice: an intent that is there already is left to the other script.
-local call, T, U, R = redis.call, KEYS[1], KEYS[5], KEYS[6]
+local call, T, U, R = redis.call, KEYS[1], KEYS[2], KEYS[3]
 local other = { 'other' }
-local f = call('HMGET', T, 'token', 'until', 'head', 'created', 'exp', 'last', 'under')
-local token, till, head, last = f[1], f[2], f[3], f[6]
-if token ~= ARGV[3] or #f[4] ~= #token or f[4] > token or last == '0' then return other end
-if head ~= ARGV[4] and tonumber(head) < tonumber(ARGV[4]) then return other end
+local f = call('HMGET', T, 'token', 'until', 'head', 'exp', 'last', 'under')
+local till, head, last = f[2], f[3], f[5]
+if f[1] ~= ARGV[1] or last == '0' then return other end
+if head ~= ARGV[2] and tonumber(head) < tonumber(ARGV[2]) then return other end
 local clock = call('TIME')
 local stamp = clock[1] .. string.sub('00000' .. clock[2], -6)
 if #till ~= #stamp or till <= stamp or #last ~= #stamp then return other end
 
-local count, texts, results, olds = tonumber(ARGV[6]), { R }, { U }, nil
-if count > 1 or ARGV[8] ~= '0' then
+local count, texts, results, olds = tonumber(ARGV[3]), { R }, { U }, nil
+if count > 1 or ARGV[5] ~= '0' then
   local fields = { R }
-  for n = 1, count do fields[n + 1] = ARGV[6 * n + 1] end
+  for n = 1, count do fields[n + 1] = ARGV[6 * n - 2] end
   olds = call('HMGET', unpack(fields))
 end
 for n = 1, count do
-  local at = 6 * n
+  local at = 6 * n - 3
   local field, kind, started, came = ARGV[at + 1], ARGV[at + 2], ARGV[at + 4], stamp .. ' ' .. n
   local old = olds and olds[n]
   if old then
@@ -58,11 +60,11 @@ elseif call('HSETNX', R, texts[2], texts[3]) == 0 then
 end
 if #results > 1 then
   call('HSET', unpack(results))
-  if f[7] ~= head then
+  if f[6] ~= head then
     call('HSET', T, 'last', last, 'under', head)
-    call('PEXPIREAT', U, string.format('%.0f', f[5] / 1000), 'NX')
+    call('PEXPIREAT', U, string.format('%.0f', f[4] / 1000), 'NX')
     return { 'ok' }
   end
 end
-if string.sub(last, 1, 10) > string.sub(f[6], 1, 10) then call('HSET', T, 'last', last) end
+if string.sub(last, 1, 10) > string.sub(f[5], 1, 10) then call('HSET', T, 'last', last) end
 return { 'ok' }
