@@ -61,7 +61,7 @@ func newBehind(b *Bridge, s Server, up listener) *behind {
 	lo := &LineOptions{
 		Name: s.Name, PingInterval: o.PingInterval, PingTimeout: o.PingTimeout, Queue: o.Queue,
 		Wait: o.Wait, Backoff: o.Backoff, Logger: o.Logger, Restore: h.restore,
-		Events: mcp.Events{Notified: h.heard, Asked: h.questioned},
+		Events: mcp.Events{Notified: h.heard, Asked: h.questioned, Lapsed: h.lapsed},
 	}
 	if o.OnStatus != nil {
 		lo.OnStatus = func(st Status) { o.OnStatus(s.Name, st) }

@@ -91,6 +91,9 @@ func (b *Bridge) Begin(ctx context.Context, method string, params json.RawMessag
 	}
 	switch protocol.MCPMethod(method) {
 	case protocol.MethodInitialize:
+		if a.modern {
+			return replied(absentMethod(a))
+		}
 		return b.greet(ctx, a)
 	case protocol.MethodServerDiscover:
 		if a.modern {

@@ -70,6 +70,7 @@ func TestWhoDoesNotSayWhoItIsIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{
 		"no handshake":    {`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `"code":-32600`},
+		"no version":      {`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}`, `"code":-32602`},
 		"no capabilities": {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `"code":-32602`},
 	} {
 		h := earlierHouse()
@@ -81,6 +82,17 @@ func TestWhoDoesNotSayWhoItIsIsRefused(t *testing.T) {
 		}, h)
 		if h.count() != 0 {
 			t.Errorf("%s: the server was opened", name)
+		}
+	}
+}
+
+func TestServersAreToldTheErasThatNeedNoTranslation(t *testing.T) {
+	t.Parallel()
+	for _, later := range []bool{false, true} {
+		h := earlierHouse()
+		meet(t, nil, func(g *guest) { g.begin(later, `{}`) }, h)
+		if len(h.greetings) != 1 || h.greetings[0].Earlier == later {
+			t.Errorf("client later %v: %+v", later, h.greetings)
 		}
 	}
 }

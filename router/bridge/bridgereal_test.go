@@ -36,10 +36,7 @@ const roleVar = "BRIDGE_TEST_SERVER"
 
 // playRole is what a child does instead of the tests.
 func playRole(role string) int {
-	var in io.Reader = os.Stdin
-	if role == "earlier" {
-		in = undiscovered(os.Stdin, os.Stdout)
-	}
+	in := without(foreign(role == "later"), os.Stdin, os.Stdout)
 	if err := mcpserver.NewStdioServer(newReal()).Listen(context.Background(), in, os.Stdout); err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -47,8 +44,27 @@ func playRole(role string) int {
 	return 0
 }
 
-// undiscovered answers server/discover as a server of the earlier era does.
-func undiscovered(in io.Reader, out io.Writer) io.Reader {
+// foreign is the handshake that a server of the one era does not know. mcp-go's know
+// both.
+func foreign(modern bool) string {
+	if modern {
+		return string(protocol.MethodInitialize)
+	}
+	return string(protocol.MethodServerDiscover)
+}
+
+// unknownMethod refuses a message where it is a request for the method.
+func unknownMethod(method string, line []byte) (refusal string, is bool) {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	_ = json.Unmarshal(line, &m) // what is none is not for us to say
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID), m.Method == method
+}
+
+// without takes a method out of what comes in on a server's streams.
+func without(method string, in io.Reader, out io.Writer) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		lines := bufio.NewReader(in)
@@ -58,10 +74,8 @@ func undiscovered(in io.Reader, out io.Writer) io.Reader {
 				w.CloseWithError(err)
 				return
 			}
-			if bytes.Contains(line, []byte(`"server/discover"`)) {
-				var m struct{ ID json.RawMessage }
-				_ = json.Unmarshal(line, &m)
-				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID)
+			if refusal, is := unknownMethod(method, line); is {
+				fmt.Fprint(out, refusal)
 				continue
 			}
 			if _, err := w.Write(line); err != nil {
@@ -70,6 +84,23 @@ func undiscovered(in io.Reader, out io.Writer) io.Reader {
 		}
 	}()
 	return r
+}
+
+// withoutOverHTTP takes a method out of what reaches a server.
+func withoutOverHTTP(method string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if refusal, is := unknownMethod(method, body); is {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, refusal)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
 }
 
 // newReal is a server of mcp-go's. What a call finds it finds out from files, which
@@ -145,7 +176,7 @@ func (p *place) start() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.web = &http.Server{Handler: mcpserver.NewStreamableHTTPServer(newReal(), mcpserver.WithStateLess(p.modern))}
+	p.web = &http.Server{Handler: withoutOverHTTP(foreign(p.modern), mcpserver.NewStreamableHTTPServer(newReal(), mcpserver.WithStateLess(p.modern)))}
 	web := p.web
 	p.served.Go(func() { _ = web.Serve(l) })
 }

@@ -15,7 +15,8 @@ import (
 	"junction/state"
 )
 
-// What is changed between a client and a server of different eras:
+// What is changed between a client and a server of different eras. A server that speaks
+// both is spoken to in its client's (see [mcp.Greeting]):
 //
 //	client   server   change
 //	earlier  later    initialize is answered from discover. logging/setLevel goes into each

@@ -76,7 +76,7 @@ func TestAResultOfTheEarlierEraGetsWhatALaterClientWants(t *testing.T) {
 
 func TestWhatTheLaterEraHasNoMoreIsNotThere(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/result"} {
+	for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/result"} {
 		h := earlierHouse()
 		meet(t, nil, func(g *guest) {
 			g.begin(true, "")

@@ -63,14 +63,14 @@ func (d *downstream) read(ctx context.Context, method string, params json.RawMes
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case method == string(protocol.MethodInitialize):
+	case method == string(protocol.MethodInitialize) && !protocol.IsModernProtocol(version):
 		d.legacy = true
 		d.greeting = mcp.Greeting{
-			ClientInfo: member(params, "clientInfo"), Capabilities: earlier(member(params, "capabilities")),
+			ClientInfo: member(params, "clientInfo"), Capabilities: earlier(member(params, "capabilities")), Earlier: true,
 		}
 		return a, nil
 	case version == "" || d.legacy && slices.Contains(versions, version) && !protocol.IsModernProtocol(version):
-		if d.modern && !d.legacy {
+		if d.modern && !d.legacy || method == string(protocol.MethodServerDiscover) {
 			return nil, &mcp.RPCError{Code: protocol.INVALID_PARAMS, Message: "the request's _meta lacks " + protocol.MetaKeyProtocolVersion}
 		}
 		if !d.legacy && method != string(protocol.MethodPing) {

@@ -109,6 +109,14 @@ func (h *behind) stale(d *document) {
 	}
 }
 
+// lapsed runs in the session's reader, when what the server says by itself comes again
+// after it could not.
+func (h *behind) lapsed() {
+	if d := h.latest(); d != nil {
+		h.stale(d)
+	}
+}
+
 // stead answers a request of one era that the other has nothing for; reply is what the
 // server said to the one that was made in its place.
 func (h *behind) stead(ctx context.Context, a *asked, reply mcp.Reply) mcp.Reply {
@@ -147,6 +155,11 @@ func (h *behind) stead(ctx context.Context, a *asked, reply mcp.Reply) mcp.Reply
 			return done
 		}
 	}
+	return absentMethod(a)
+}
+
+// absentMethod refuses what the era of the request does not have.
+func absentMethod(a *asked) mcp.Reply {
 	return mcp.Reply{Error: &mcp.RPCError{
 		Code: protocol.METHOD_NOT_FOUND, Message: "there is no " + clean(a.method) + " in the protocol version of this request",
 	}}

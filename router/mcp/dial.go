@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	mcpclient "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -46,20 +47,20 @@ func (p *peer) open(ctx context.Context) (c *conn, e *router.CallError) {
 // settle keeps what was learnt of the server's era.
 func (p *peer) greet(ctx context.Context, w *Wire) (c *conn, settle func(), e *router.CallError) {
 	p.mu.Lock()
-	legacy := p.legacy
+	known := p.legacy
 	p.mu.Unlock()
 	l, e := p.link(w)
 	if e != nil {
 		return nil, nil, e
 	}
+	legacy := known || w.prefersEarlier()
 	c, e = p.handshake(ctx, l, legacy, w)
-	if e != nil && !legacy && diedUnanswered(l) {
-		// Some servers end when their first message is not the one they know.
+	if !known && wantsOther(l, legacy, e) {
 		l.stop(ctx)
 		if l, e = p.link(w); e != nil {
 			return nil, nil, e
 		}
-		legacy = true
+		legacy = !legacy
 		c, e = p.handshake(ctx, l, legacy, w)
 	}
 	if e != nil {
@@ -67,6 +68,9 @@ func (p *peer) greet(ctx context.Context, w *Wire) (c *conn, settle func(), e *r
 		return nil, nil, e
 	}
 	return c, func() {
+		if legacy && !known && w.prefersEarlier() {
+			return // it was not asked for the later one
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.legacy = legacy || !l.opening().wasAnswered()
@@ -98,17 +102,29 @@ func (p *peer) link(w *Wire) (link, *router.CallError) {
 	return l, nil
 }
 
-// diedUnanswered reports whether a process ended at the probe for the later era.
-func diedUnanswered(l link) bool {
-	if _, isChild := l.(*stdio); !isChild || l.opening().wasAnswered() {
-		return false
+// wantsOther reports whether a server is to be met anew in the other era, after the
+// handshake of one came to e. Some processes end when their first message is not the
+// one they know; and a server that gives no session can neither ask nor tell anything
+// in the earlier era.
+func wantsOther(l link, legacy bool, e *router.CallError) bool {
+	switch l := l.(type) {
+	case *stdio:
+		select {
+		case <-l.gone():
+			return e != nil && !l.opening().wasAnswered()
+		default:
+			return e != nil && legacy && e.RPCCode != 0
+		}
+	case *httpLink:
+		switch {
+		case !legacy:
+		case e == nil:
+			return l.GetSessionId() == ""
+		default:
+			return e.RPCCode != 0 || e.HTTPStatus == http.StatusBadRequest || neverReceived(e.HTTPStatus)
+		}
 	}
-	select {
-	case <-l.gone():
-		return true
-	default:
-		return false
-	}
+	return false
 }
 
 // handshake lets mcp-go find the era. It takes any answer to server/discover

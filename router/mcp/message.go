@@ -13,6 +13,10 @@ type Greeting struct {
 	// Capabilities is what the one behind can do, a JSON object: what a server asks
 	// for beyond it is refused. Nil: nothing.
 	Capabilities json.RawMessage
+	// Earlier says that the one behind speaks the earlier era (up to 2025-11-25). A server
+	// that speaks both is then spoken to in that one, so that nothing has to be
+	// translated; without it, in the later.
+	Earlier bool
 }
 
 // Request is one request of JSON-RPC on its way to a server, as its sender wrote it.
@@ -75,4 +79,7 @@ type Events struct {
 	// once, from any goroutine. ctx ends when the server cancels it, or the connection
 	// ends; an answer after that is dropped.
 	Asked func(ctx context.Context, method string, params json.RawMessage, answer func(Reply))
+	// Lapsed is told when the stream on which a server of the earlier era sends by itself
+	// over HTTP broke and is there again: nobody knows what it said meanwhile.
+	Lapsed func()
 }

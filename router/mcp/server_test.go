@@ -47,6 +47,12 @@ func playServer(role string) int {
 			return 1
 		}
 		return serveStdio(withoutDiscover(io.MultiReader(strings.NewReader(line), os.Stdin), os.Stdout))
+	case "dies at initialize":
+		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		if err != nil || strings.Contains(line, "initialize") {
+			return 1
+		}
+		return serveStdio(io.MultiReader(strings.NewReader(line), os.Stdin))
 	case "never starts":
 		fmt.Fprintln(os.Stderr, "config.toml:3: unknown key \x1b[31m\"prot\"")
 		fmt.Fprintln(os.Stderr, "token is "+os.Getenv("API_TOKEN"))

@@ -81,6 +81,7 @@ func (c *conn) standing(l *httpLink, first chan struct{}) {
 
 // overhear makes one request for the stream, and takes in what comes until it ends.
 func (c *conn) overhear(ctx context.Context, l *httpLink, first chan struct{}) (err error) {
+	again := first == nil
 	began := func() {
 		if first != nil {
 			close(first)
@@ -112,7 +113,9 @@ func (c *conn) overhear(ctx context.Context, l *httpLink, first chan struct{}) (
 	case !isEventStream(resp):
 		return fmt.Errorf("%w: its answer is no event stream", errNoStream)
 	}
-	began()
+	if began(); again && c.wire != nil && c.wire.events.Lapsed != nil {
+		c.wire.events.Lapsed()
+	}
 	return c.events(ctx, resp.Body)
 }
 

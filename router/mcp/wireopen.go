@@ -97,6 +97,9 @@ func (w *Wire) greets() *Greeting {
 	return &w.greeting
 }
 
+// prefersEarlier reports whether a server of both eras is to speak the earlier one.
+func (w *Wire) prefersEarlier() bool { return w != nil && w.greeting.Earlier }
+
 // whole is g with what it leaves unsaid.
 func (g Greeting) whole(o *Options) (Greeting, error) {
 	if absent(g.ClientInfo) {
