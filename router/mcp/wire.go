@@ -15,8 +15,9 @@ import (
 )
 
 // Wire is one connection of its own to a server, after its handshake, that carries
-// any message of MCP as it was written: results and errors come back byte for byte,
-// and nothing that a server says is taken for more than it is. It has no clocks
+// any message of MCP as it was written: results and errors come back byte for byte
+// (but for a credential of the server's own that an error repeats), and nothing that a
+// server says is taken for more than it is. It has no clocks
 // beside those of the handshake: its user brings deadlines.
 //
 // What it changes of a message is what belongs to the connection: ids, progress
@@ -85,6 +86,9 @@ func (w *Wire) Do(ctx context.Context, r *Request) (reply Reply, e *router.CallE
 	if r.Method == string(protocol.MethodInitialize) {
 		return Reply{}, notSent(router.CapabilityMismatch, "the handshake is done", nil)
 	}
+	if w.modern && w.conn.http && !fitsHeader(r.Method) {
+		return Reply{}, notSent(router.CapabilityMismatch, "the method's name "+quote(r.Method)+" cannot be repeated in a header", nil)
+	}
 	id := w.conn.ids.Add(1)
 	params, e := w.params(id, r)
 	if e != nil {
@@ -108,6 +112,9 @@ func (w *Wire) Do(ctx context.Context, r *Request) (reply Reply, e *router.CallE
 			w.conn.sayCancelled(id, e.Message)
 		}
 		return Reply{}, e
+	}
+	if reply.Error != nil {
+		reply.Error = w.unshown(reply.Error)
 	}
 	if w.modern && w.conn.http && r.Method == string(protocol.MethodToolsList) && reply.Error == nil {
 		w.repeats.learn(params, reply.Result)

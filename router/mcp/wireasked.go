@@ -12,7 +12,7 @@ import (
 // sent included; of refusals and answers to pings so many may be under way, and what
 // is beyond that is dropped.
 const (
-	openRequests = 64
+	openRequests = 64 // which may hold as much together as one message may
 	turnedAway   = 16
 )
 
@@ -26,6 +26,7 @@ var (
 type question struct {
 	cancel context.CancelCauseFunc
 	own    *sought // on whose stream it came; nil: on none's
+	size   int
 }
 
 // asked takes in a request of the server.
@@ -42,7 +43,7 @@ func (w *Wire) asked(m *envelope, own *sought, over link) {
 		w.turn(m, over, fault(protocol.METHOD_NOT_FOUND, "this client does not serve "+quote(m.Method)+", and did not say that it does"))
 		return
 	}
-	ctx, q, why := w.inbox.open(w.life, string(m.ID), own)
+	ctx, q, why := w.inbox.open(w.life, m, own, w.client.opts.MaxResponseBytes)
 	if why != "" {
 		w.turn(m, over, fault(protocol.INVALID_REQUEST, why))
 		return
@@ -146,8 +147,9 @@ func encodeReply(id json.RawMessage, r Reply) ([]byte, error) {
 	return oneLine(append(b, '}')), nil
 }
 
-// open enters a question under the server's id.
-func (b *inbox) open(life context.Context, id string, own *sought) (ctx context.Context, q *question, why string) {
+// open enters a question under the server's id; all of them may hold most bytes.
+func (b *inbox) open(life context.Context, m *envelope, own *sought, most int) (ctx context.Context, q *question, why string) {
+	id, size := string(m.ID), len(m.ID)+len(m.Params)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -155,8 +157,11 @@ func (b *inbox) open(life context.Context, id string, own *sought) (ctx context.
 		return nil, nil, "too many requests of the server wait for an answer"
 	case b.questions[id] != nil:
 		return nil, nil, "a request of this id waits for its answer"
+	case b.held > 0 && b.held+size > most:
+		return nil, nil, "the requests of the server that wait for an answer are too large together"
 	}
-	q = &question{own: own}
+	q = &question{own: own, size: size}
+	b.held += size
 	ctx, q.cancel = context.WithCancelCause(life)
 	if b.questions == nil {
 		b.questions = map[string]*question{}
@@ -174,8 +179,14 @@ func (b *inbox) answers(id string, q *question) bool {
 	if b.questions[id] != q {
 		return false
 	}
-	delete(b.questions, id)
+	b.drop(id, q)
 	return true
+}
+
+// drop takes a question out; b is locked.
+func (b *inbox) drop(id string, q *question) {
+	delete(b.questions, id)
+	b.held -= q.size
 }
 
 func (b *inbox) close() {
@@ -190,7 +201,7 @@ func (b *inbox) moot(own *sought) {
 	defer b.mu.Unlock()
 	for id, q := range b.questions {
 		if q.own == own {
-			delete(b.questions, id)
+			b.drop(id, q)
 			b.busy--
 			q.cancel(errMoot)
 		}
@@ -204,7 +215,7 @@ func (b *inbox) withdrawn(params json.RawMessage) {
 	b.mu.Lock()
 	q := b.questions[id]
 	if q != nil {
-		delete(b.questions, id)
+		b.drop(id, q)
 		b.busy--
 	}
 	b.mu.Unlock()

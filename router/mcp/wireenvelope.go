@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -50,4 +51,42 @@ func (m *envelope) details() *protocol.JSONRPCErrorDetails {
 		return &protocol.JSONRPCErrorDetails{Code: protocol.INTERNAL_ERROR, Message: "an error that cannot be read"}
 	}
 	return &d
+}
+
+// unshown is a server's error without what the server was shown in confidence: one that
+// refuses a token often repeats it.
+func (w *Wire) unshown(e *RPCError) *RPCError {
+	all := []secrets{w.peer.secrets}
+	if l, ok := w.conn.link.(*httpLink); ok {
+		all = append(all, sessionSecret(l.GetSessionId()))
+	}
+	v := *e
+	for _, s := range all {
+		v.Message = s.whole(v.Message)
+		v.Data = s.unshown(v.Data)
+	}
+	return &v
+}
+
+// unshown is JSON without the credentials in its texts; as it was written where there
+// are none.
+func (s secrets) unshown(raw json.RawMessage) json.RawMessage {
+	if s.whole(string(raw)) == string(raw) && bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	var v any
+	in := json.NewDecoder(bytes.NewReader(raw))
+	in.UseNumber()
+	if in.Decode(&v) != nil {
+		return raw // of an answer that was read it is JSON
+	}
+	before, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	after, err := json.Marshal(s.value(v))
+	if err != nil || bytes.Equal(before, after) {
+		return raw
+	}
+	return after
 }

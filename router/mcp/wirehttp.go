@@ -60,6 +60,9 @@ func (w *Wire) judge(l *httpLink, ex *exchange, m *envelope, err error) (Reply, 
 	}
 	if err != nil {
 		e := ex.breakage(err)
+		if e.Code == router.OutputInvalid && errors.Is(err, errNoAnswer) {
+			e = unknown(router.Transport, "the connection broke before an answer came: "+errNoAnswer.Error(), errNoAnswer)
+		}
 		if w.life.Err() != nil && ex.flight.settle() == failed {
 			e.Message = errClosed.Error()
 		}
@@ -153,14 +156,17 @@ func (w *Wire) answerIn(raw []byte, l *httpLink, id int64) (*envelope, error) {
 
 // follow reads the stream of a request to its answer.
 func (w *Wire) follow(ctx context.Context, l *httpLink, s *sought, body io.Reader) (*envelope, error) {
-	stream := newEventReader(body)
+	stream, spoiled := newEventReader(body), false
 	rest := io.NopCloser(body)
 	defer func() { rest.Close() }() //nolint:errcheck // only read from
 	for {
 		raw, err := stream.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			if w.modern || stream.id == "" {
+			switch {
+			case spoiled:
+				return nil, errNoMessage // it may have been the answer
+			case w.modern || stream.id == "":
 				return nil, errNoAnswer
 			}
 			again, err := w.resume(ctx, l, stream)
@@ -177,6 +183,7 @@ func (w *Wire) follow(ctx context.Context, l *httpLink, s *sought, body io.Reade
 		var m envelope
 		if json.Unmarshal(raw, &m) != nil {
 			w.conn.log.Debug("a message on a request's stream cannot be read")
+			spoiled = true
 			continue
 		}
 		if m.Method == "" {

@@ -15,6 +15,7 @@ type inbox struct {
 	requests  map[int64]*sought
 	questions map[string]*question // the server's, by its id
 	busy      int                  // questions that are open, or whose answer is being sent
+	held      int                  // bytes of those that are open
 	turned    int                  // refusals, and answers to pings, that are being sent
 }
 

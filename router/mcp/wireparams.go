@@ -115,6 +115,11 @@ func namedBy(method string) string {
 	return ""
 }
 
+// fitsHeader reports whether a method's name can stand in a header.
+func fitsHeader(method string) bool {
+	return !strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
 // headers are what an HTTP server is told beside the body.
 func (w *Wire) headers(ctx context.Context, method string, params []byte) http.Header {
 	var name string
