@@ -105,8 +105,14 @@ func (s *session) events() []event {
 // await returns the first event of that kind, which may have come already.
 func (s *session) await(what string, is func(event) bool) event {
 	s.t.Helper()
+	return s.awaitFrom(0, what, is)
+}
+
+// awaitFrom is await for those that come after so many.
+func (s *session) awaitFrom(from int, what string, is func(event) bool) event {
+	s.t.Helper()
 	limit := time.After(patience)
-	for from := 0; ; {
+	for {
 		s.mu.Lock()
 		all, more, closed := s.all, s.more, s.closed
 		s.mu.Unlock()

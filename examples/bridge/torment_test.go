@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -17,13 +18,27 @@ type day struct {
 
 // phase is a part of a day.
 type phase struct {
-	at    int64 // ms since 1970
-	title string
+	title             string
+	at                int64 // ms since 1970
+	events, sightings int   // of the client and of the till, before it
 }
 
 func (d *day) phase(title string) {
-	d.phases = append(d.phases, phase{time.Now().UnixMilli(), title})
+	d.phases = append(d.phases, phase{title, time.Now().UnixMilli(), len(d.events()), len(d.shop.seen())})
 }
+
+// hears waits until the bridge has said that on its standard error, since the phase
+// began.
+func (d *day) hears(text string) {
+	d.t.Helper()
+	from := d.phases[len(d.phases)-1].events
+	d.awaitFrom(from, "the bridge's word that "+text, func(e event) bool { return e.What == "told" && strings.Contains(e.Text, text) })
+}
+
+const (
+	isAway      = "a server is away"
+	isConnected = "a server is connected"
+)
 
 // torment is something bad that happens to a server.
 type torment struct {
@@ -44,23 +59,24 @@ func either[T any](inLong, else_ T) T {
 	return else_
 }
 
-const background = 25
+const often = 25
 
 var torments = []torment{
-	{name: "kill", every: background, run: (*day).kill},
-	{name: "forget", every: background, run: (*day).forget},
+	{name: "kill", every: often, run: (*day).kill},
+	{name: "forget", every: often, run: (*day).forget},
 	{name: "outage", every: either(375, 19), run: (*day).away}, // more than the queue takes
-	{name: "hang", every: either(500, background), run: (*day).hang, flags: either(nil, []string{"--ping-interval", "1s", "--ping-timeout", "1s"})},
-	{name: "flood", every: background, run: (*day).flood},
+	{name: "hang", every: either(500, often), run: (*day).hang, flags: either(nil, []string{"--ping-interval", "1s", "--ping-timeout", "1s"})},
+	{name: "flood", every: often, run: (*day).flood},
 }
 
 func (d *day) before() {
-	d.phase("Before")
+	d.phases = []phase{{title: "Before", at: time.Now().UnixMilli()}} // with the handshake
 	d.list("l1")
 	d.ask("count", "s1")
 	d.answered("l1", "s1")
 	d.ask("charge", "c1")
 	d.answered("c1")
+	d.hears(isConnected)
 }
 
 func (d *day) after() {
@@ -97,6 +113,7 @@ func (d *day) kill() {
 		d.shop.kill(d.shop.pid())
 	}
 	d.unknown("c2")
+	d.hears(isAway)
 	d.ask("count", "s3")
 	d.ask("charge", "c3")
 	d.shop.put("let")
@@ -105,6 +122,7 @@ func (d *day) kill() {
 		d.shop.up()
 	}
 	d.answered("s2", "s3", "c3")
+	d.hears(isConnected)
 }
 
 func (d *day) forget() {
@@ -123,12 +141,14 @@ func (d *day) forget() {
 	d.ask("count", "s2")
 	d.list("l2")
 	d.answered("c2", "s2", "l2")
+	d.hears(isAway)
+	d.hears(isConnected)
 }
 
 func (d *day) away() {
 	d.phase("The server goes away")
 	d.shop.down()
-	d.await("a word of the bridge", func(e event) bool { return e.What == "told" && strings.Contains(e.Text, "a server is away") })
+	d.hears(isAway)
 	d.ask("count", "s2")
 	d.ask("charge", "c2")
 	d.ask("charge", "c3")
@@ -145,6 +165,7 @@ func (d *day) away() {
 	d.phase("It comes back")
 	d.shop.up()
 	d.answered("s2", "c2")
+	d.hears(isConnected)
 	if d.shop.times("charge", "c3") > 0 {
 		d.t.Error("c3 was made although it was cancelled while it waited")
 	}
@@ -164,12 +185,14 @@ func (d *day) hang() {
 	d.phase("The server hangs: it reads and answers nothing, two calls are under way")
 	d.shop.put("hang")
 	d.unknown("c2")
+	d.hears(isAway)
 	d.ask("count", "s3")
 	d.ask("charge", "c3")
 	d.phase("It goes on")
 	d.shop.put("let")
 	d.shop.remove("hang")
 	d.answered("s2", "s3", "c3")
+	d.hears(isConnected)
 }
 
 func (d *day) flood() {
@@ -237,7 +260,7 @@ func TestASessionOfAnSDKsClientOutlivesWhateverBecomesOfTheServer(t *testing.T) 
 					d.after()
 					d.judge(d.finish())
 					if i == 0 && !t.Failed() {
-						d.keep(torment.name)
+						d.keep(torment.name, fmt.Sprintf("One session of the official TypeScript SDK (1.x) through junction proxy, and a server over %s.\nBeside what is shown the client calls count or charge every %d ms. Times are seconds since the part began.", w.way.name, torment.every))
 					}
 				})
 			}
