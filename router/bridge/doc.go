@@ -67,6 +67,7 @@
 //	session gone · answered              the answer stands
 //	refused for a time (Retry-After)     it rests in its place, others pass it
 //	stream broken, session alive         as with a session that is gone
+//	a bare 502, 503, 504                 Again: it rests for a back-off, 10 times; else the error
 //	waited too long · queued             the error; it is not sent any more
 //	closed · any                         the error
 package bridge

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"junction/router"
@@ -64,7 +65,7 @@ func (l *Line) beat(v *live, heard int64) (alive bool, e *router.CallError) {
 		select {
 		case e := <-answer:
 			switch {
-			case e == nil || v.session.Heard() != heard:
+			case e == nil || v.session.Heard() != heard, e.HTTPStatus == http.StatusTooManyRequests: // which is no silence
 				return true, nil
 			case ctx.Err() == nil && (e.Code == router.Transport || e.Code == router.SessionExpired):
 				return false, e

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"net/http"
 	"sync"
 	"time"
 
@@ -12,6 +13,10 @@ import (
 // mostLost is how many sessions may be lost under one request. One that ends its
 // server whenever it comes would do so for ever.
 const mostLost = 5
+
+// mostRests is how often a request is made again because something between has no
+// answer for it: the request may be why.
+const mostRests = 10
 
 // carry makes a request on v. sent is closed when the next may leave.
 func (l *Line) carry(v *live, w *errand, sent chan struct{}) {
@@ -58,7 +63,7 @@ func (l *Line) back(v *live, w *errand, reply mcp.Reply, e *router.CallError) {
 func (l *Line) failed(v *live, w *errand, e *router.CallError) {
 	// The way there failed, not the server; what was cut because v was given up went
 	// the same way.
-	way := e.Code == router.Transport || e.Code == router.SessionExpired ||
+	way := (e.Code == router.Transport || e.Code == router.SessionExpired) && !unfit(e.HTTPStatus) ||
 		e.Code == router.Cancelled && v.given()
 	never := e.Execution == state.NotExecuted
 	if way && (e.Code == router.Cancelled || v.forced) {
@@ -79,9 +84,43 @@ func (l *Line) failed(v *live, w *errand, e *router.CallError) {
 		l.again(w, e)
 	case way:
 		l.end(w, mcp.Reply{}, l.cutOff(e))
+	case w.request.Again && lost(e.HTTPStatus) && w.rests < mostRests:
+		w.unknown = true
+		l.rest(w, e)
 	default:
-		l.end(w, mcp.Reply{}, e)
+		l.end(w, mcp.Reply{}, w.last(e))
 	}
+}
+
+// unfit lists statuses that refuse the one request for what it is: another session
+// would change nothing.
+func unfit(status int) bool {
+	switch status {
+	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		return true
+	}
+	return false
+}
+
+// lost lists statuses with which something between says that it has no answer of the
+// server: that one may be restarting behind it.
+func lost(status int) bool {
+	switch status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// last is the failure of the last of several attempts, as what is known of all.
+func (w *errand) last(e *router.CallError) *router.CallError {
+	if !w.unknown || e.Execution != state.NotExecuted {
+		return e
+	}
+	v := *e
+	v.Execution, v.Err = state.Unknown, e
+	v.Message = said(e) + "; an attempt before this one may have been carried out"
+	return &v
 }
 
 // again puts a request back in its place, to leave on the next session.
@@ -93,8 +132,8 @@ func (l *Line) again(w *errand, e *router.CallError) {
 	l.requeue(w, time.Now().Add(l.o.Wait), time.Time{})
 }
 
-// rest puts a request back for as long as the server asked, where that is not longer
-// than it may wait.
+// rest puts a request back for as long as the server asked, at least for a back-off,
+// where that is not longer than it may wait.
 func (l *Line) rest(w *errand, e *router.CallError) {
 	now := time.Now()
 	if w.rests == 0 {
@@ -103,7 +142,7 @@ func (l *Line) rest(w *errand, e *router.CallError) {
 	w.rests++
 	until := now.Add(max(e.RetryAfter, l.pace.delay(w.rests)))
 	if !until.Before(w.until) {
-		l.end(w, mcp.Reply{}, e)
+		l.end(w, mcp.Reply{}, w.last(e))
 		return
 	}
 	l.requeue(w, w.until, until)
