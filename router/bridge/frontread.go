@@ -242,7 +242,9 @@ func (f *Front) finish(c *frontCall, method string, reply mcp.Reply) {
 	} else if result, ok := oneLine(reply.Result); ok {
 		e.result = result
 	} else {
-		f.logger.Error("an answer has no JSON form", "method", shown(method))
+		if !f.unwanted(c) {
+			f.logger.Error("an answer has no JSON form", "method", shown(method))
+		}
 		e.fault = fault(&mcp.RPCError{Code: codeInternal, Message: "the answer has no JSON form"})
 	}
 	c.cancel()
@@ -257,6 +259,14 @@ func (f *Front) finish(c *frontCall, method string, reply mcp.Reply) {
 		signal(f.wake)
 	}
 	f.hush()
+}
+
+// unwanted reports whether the client has given a request up: there may be no answer to
+// it then.
+func (f *Front) unwanted(c *frontCall) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return c.cancelled
 }
 
 // answered takes in the client's answer to a request of ours.
