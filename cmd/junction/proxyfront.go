@@ -88,21 +88,29 @@ func (f *fronted) server(name string) bridge.Server {
 }
 
 // effect is what the operator says of a tool, else what the server hints where that
-// counts. Of several instances a call may be made again at another one, so that what
-// holds at the same server alone does not count.
+// counts. Of several instances, and of a service whose instances come and go, a call may
+// be made again at another one: what holds at the same server alone does not count, nor
+// does what holds at some of them.
 func (f *fronted) effect(name, tool string, hints *bridge.Hints) (state.Effect, string) {
 	all := f.instances(name)
 	if len(all) == 0 {
 		return state.Unsafe, ""
 	}
-	moves := len(all) > 1
+	moves, trusted := len(all) > 1 || all[0].Source == "consul", true
 	effect, key, ledger := effectIn(all[0].Offers, tool)
+	for _, s := range all {
+		trusted = trusted && (f.hints || s.Trusted)
+		e, k, l := effectIn(s.Offers, tool)
+		if e != effect || e == state.Conditional && (k != key || l != ledger) {
+			return state.Unsafe, ""
+		}
+	}
 	switch {
 	case effect == state.Conditional && moves && ledger == "":
 		return state.Unsafe, ""
 	case effect != "":
 		return effect, key
-	case f.hints || all[0].Trusted:
+	case trusted:
 		return hints.Effect(tool, moves), ""
 	}
 	return state.Unsafe, ""

@@ -21,6 +21,49 @@ func offering(id, name string, offers ...router.Offer) *router.Server {
 	return &router.Server{ID: id, Name: name, Offers: offers}
 }
 
+// coming is a server of a service whose instances come and go.
+func coming(s *router.Server) *router.Server {
+	s.Source = "consul"
+	return s
+}
+
+func trusted(s *router.Server) *router.Server {
+	s.Trusted = true
+	return s
+}
+
+// listing is a session with a server that lists one tool, which it says is idempotent,
+// and another, of which it says that it only reads.
+type listing struct{ bridge.Session }
+
+func (listing) Do(context.Context, *mcp.Request) (mcp.Reply, *router.CallError) {
+	return mcp.Reply{Result: []byte(`{"tools":[{"name":"put","annotations":{"idempotentHint":true}},{"name":"get","annotations":{"readOnlyHint":true}}]}`)}, nil
+}
+
+func TestHintsCountWhereAllOfAServiceAreTrusted(t *testing.T) {
+	t.Parallel()
+	hints := &bridge.Hints{}
+	hints.Learn(listing{}).Do(t.Context(), &mcp.Request{Method: "tools/list"})
+	one, other := trusted(offering("1", "a")), trusted(offering("2", "a"))
+	for name, c := range map[string]struct {
+		servers  known
+		get, put state.Effect
+	}{
+		"one that is trusted":      {known{one}, state.Safe, state.Safe},
+		"one of two is trusted":    {known{one, offering("2", "a")}, state.Unsafe, state.Unsafe},
+		"both are":                 {known{one, other}, state.Safe, state.Unsafe},
+		"one that may be replaced": {known{coming(trusted(offering("1", "a")))}, state.Safe, state.Unsafe},
+		"nobody is":                {known{offering("1", "a")}, state.Unsafe, state.Unsafe},
+	} {
+		f := &fronted{discovery: c.servers}
+		get, _ := f.effect("a", "get", hints)
+		put, _ := f.effect("a", "put", hints)
+		if get != c.get || put != c.put {
+			t.Errorf("%s: %s and %s", name, get, put)
+		}
+	}
+}
+
 func TestWhatAToolDoesIsWhatTheOperatorSays(t *testing.T) {
 	t.Parallel()
 	pay := func(ledger string) router.Offer {
@@ -32,14 +75,18 @@ func TestWhatAToolDoesIsWhatTheOperatorSays(t *testing.T) {
 		effect  state.Effect
 		key     string
 	}{
-		"nothing said":                    {known{offering("a", "a")}, "pay", state.Unsafe, ""},
-		"safe":                            {known{offering("a", "a", router.Offer{Tool: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
-		"by the capability's name":        {known{offering("a", "a", router.Offer{Capability: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
-		"under a key":                     {known{offering("a", "a", pay(""))}, "pay", state.Conditional, "id"},
-		"another tool":                    {known{offering("a", "a", pay(""))}, "refund", state.Unsafe, ""},
-		"instances with their own ledger": {known{offering("1", "a", pay("")), offering("2", "a", pay(""))}, "pay", state.Unsafe, ""},
-		"instances that share one":        {known{offering("1", "a", pay("billing")), offering("2", "a", pay("billing"))}, "pay", state.Conditional, "id"},
-		"gone":                            {known{}, "pay", state.Unsafe, ""},
+		"nothing said":                             {known{offering("a", "a")}, "pay", state.Unsafe, ""},
+		"safe":                                     {known{offering("a", "a", router.Offer{Tool: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
+		"by the capability's name":                 {known{offering("a", "a", router.Offer{Capability: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
+		"under a key":                              {known{offering("a", "a", pay(""))}, "pay", state.Conditional, "id"},
+		"another tool":                             {known{offering("a", "a", pay(""))}, "refund", state.Unsafe, ""},
+		"instances with their own ledger":          {known{offering("1", "a", pay("")), offering("2", "a", pay(""))}, "pay", state.Unsafe, ""},
+		"instances that share one":                 {known{offering("1", "a", pay("billing")), offering("2", "a", pay("billing"))}, "pay", state.Conditional, "id"},
+		"gone":                                     {known{}, "pay", state.Unsafe, ""},
+		"instances of which one shares none":       {known{offering("1", "a", pay("billing")), offering("2", "a", pay(""))}, "pay", state.Unsafe, ""},
+		"instances of which one says nothing":      {known{offering("1", "a", router.Offer{Tool: "pay", Effect: state.Safe}), offering("2", "a")}, "pay", state.Unsafe, ""},
+		"an instance that another may replace":     {known{coming(offering("1", "a", pay("")))}, "pay", state.Unsafe, ""},
+		"one that may be replaced by its own kind": {known{coming(offering("1", "a", pay("billing")))}, "pay", state.Conditional, "id"},
 	} {
 		f := &fronted{discovery: c.servers}
 		effect, key := f.effect("a", c.tool, &bridge.Hints{})

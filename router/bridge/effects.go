@@ -40,7 +40,7 @@ func effectOf(a *asked, effect func(tool string) (state.Effect, string)) (e stat
 		}
 		return state.Unsafe, false
 	}
-	if effect == nil {
+	if effect == nil || ambiguous(a.params, "name") {
 		return state.Unsafe, false
 	}
 	e, key := effect(a.tool)
@@ -53,13 +53,28 @@ func effectOf(a *asked, effect func(tool string) (state.Effect, string)) (e stat
 	return state.Unsafe, false
 }
 
-// carries reports whether the call's durable key is there.
+// ambiguous reports whether an object has a member twice, or one whose name differs in
+// case alone: which of them a server reads depends on the language that it is written in.
+func ambiguous(object json.RawMessage, name string) bool {
+	if !isObject(object) {
+		return false
+	}
+	n := 0
+	for m := range members(object) {
+		if strings.EqualFold(string(m), name) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// carries reports whether the call's durable key is there, and but once.
 func carries(params json.RawMessage, key string) bool {
 	in := "arguments"
 	if name, ok := strings.CutPrefix(key, "_meta."); ok {
 		in, key = "_meta", name
 	}
-	if key == "" {
+	if key == "" || ambiguous(params, in) || ambiguous(member(params, in), key) {
 		return false
 	}
 	switch v := member(member(params, in), key); string(v) {

@@ -51,6 +51,10 @@ func TestOnlyWhatMayBeRepeatedIs(t *testing.T) {
 		{"tools/call", `{"name":"bill","_meta":{"dev.example/key":7}}`, true},
 		{"tools/call", `{"name":"bill","arguments":{"dev.example/key":7}}`, false},
 		{"tools/call", `{"name":"lax","arguments":{"":"k"}}`, false},
+		{"tools/call", `{"name":"look","name":"deploy"}`, false},
+		{"tools/call", `{"name":"look","\u004eame":"deploy"}`, false},
+		{"tools/call", `{"name":"book","arguments":{"key":"k"},"Arguments":{}}`, false},
+		{"tools/call", `{"name":"book","arguments":{"key":"k","KEY":""}}`, false},
 	} {
 		a := &asked{method: c.method, params: json.RawMessage(c.params), tool: textIn(json.RawMessage(c.params), "name")}
 		if _, again := effectOf(a, effect); again != c.want {

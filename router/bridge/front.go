@@ -43,8 +43,8 @@ type FrontOptions struct {
 //   - Answers leave as they come. A request that the client cancelled has none;
 //     initialize cannot be cancelled.
 //   - Notifications give way when the client is slow; answers do not. When a client
-//     leaves more than 64 MiB of answers unread nothing more is read from it until it
-//     reads, so that memory stays bounded.
+//     leaves more than 64 MiB of answers unread nothing more is read from it, and it is
+//     asked nothing, until it reads, so that memory stays bounded.
 //   - What is no message is answered with an error and an id where one is seen.
 type Front struct {
 	in       *mcp.Lines
@@ -194,7 +194,7 @@ func (f *Front) ask(method string, params json.RawMessage) (*frontAsk, error) {
 	switch {
 	case f.state >= frontEnding:
 		return nil, ErrClientGone
-	case f.asks >= f.requests:
+	case f.asks >= f.requests, f.box.finalBytes > f.most:
 		return nil, ErrClientBusy
 	}
 	f.number++

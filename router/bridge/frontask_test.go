@@ -123,6 +123,31 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.got.Write(p)
 }
 
+func TestQuestionsThatNobodyReadsHoldABoundedNumberOfBytes(t *testing.T) {
+	t.Parallel()
+	in, to := io.Pipe()
+	g := &gate{entered: make(chan struct{}, 1), open: make(chan struct{})}
+	f := bridge.NewFront(in, g, frontHandler{}, nil)
+	f.Hold(100 << 10)
+	served := make(chan error, 1)
+	go func() { served <- f.Serve(context.Background()) }()
+	f.Notify(mcp.Notification{Method: "first"})
+	within(t, g.entered)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	large := json.RawMessage(`{"a":"` + strings.Repeat("x", 40<<10) + `"}`)
+	for i, want := range []error{context.Canceled, context.Canceled, context.Canceled, bridge.ErrClientBusy} {
+		if _, err := f.Ask(gone, "large", large); !errors.Is(err, want) {
+			t.Errorf("the %dth: %v", i, err)
+		}
+	}
+	close(g.open)
+	to.Close() //nolint:errcheck // a pipe's writer cannot fail to close
+	if err := within(t, served); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestQuestionsCancelledBeforeTheyLeaveAreNeverAskedAndTheirNumberIsBounded(t *testing.T) {
 	t.Parallel()
 	in, to := io.Pipe()

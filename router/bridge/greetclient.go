@@ -38,8 +38,11 @@ func (a *asked) subject() string {
 }
 
 // mostEarly is how many notifications are kept for a client that has not finished its
-// handshake.
-const mostEarly = 64
+// handshake, and mostEarlyBytes how much they may hold together.
+const (
+	mostEarly      = 64
+	mostEarlyBytes = 1 << 20
+)
 
 // downstream is what is known of the client.
 type downstream struct {
@@ -48,6 +51,7 @@ type downstream struct {
 	modern   bool
 	greeting mcp.Greeting
 	early    []mcp.Notification // that came before it may be spoken to
+	held     int                // bytes of these
 	ready    chan struct{}      // closed once it may be
 }
 
@@ -138,8 +142,8 @@ func (d *downstream) keep(n mcp.Notification) bool {
 		return false
 	default:
 	}
-	if len(d.early) < mostEarly {
-		d.early = append(d.early, n)
+	if size := len(n.Method) + len(n.Params); len(d.early) < mostEarly && d.held+size <= mostEarlyBytes {
+		d.early, d.held = append(d.early, n), d.held+size
 	}
 	return true
 }

@@ -18,11 +18,21 @@ type owned struct{ server, name string }
 // else its server's before it ("server__name"). It depends on who has what alone, not on
 // the order in which servers came. all is in order and holds nothing twice.
 //
-// A server's own name that looks like a made one gives way to it.
-func named(all []owned) map[string]owned {
+// A server's own name that looks like a made one gives way to it, and one that looks like
+// another server's has its own before it: nobody's tool passes for another's.
+// others are servers that are there, whether they have anything or not.
+func named(all []owned, others ...string) map[string]owned {
 	count := make(map[string]int, len(all))
 	for _, o := range all {
 		count[o.name]++
+	}
+	for _, server := range others {
+		front := plainly(server) + "__"
+		for _, o := range all {
+			if o.server != server && strings.HasPrefix(o.name, front) {
+				count[o.name] = 2
+			}
+		}
 	}
 	prefixed := func(o owned) bool { return count[o.name] > 1 }
 	for {

@@ -33,7 +33,8 @@ var (
 
 const (
 	mostPages = 100
-	mostItems = 10_000 // of one server and kind
+	mostItems = 10_000   // of one server and kind
+	mostBytes = 16 << 20 // that they are long together: as much as one answer may be
 	// readWithin bounds the reading of one list, of which a client waits for a part.
 	readWithin = time.Minute
 )
@@ -124,6 +125,7 @@ func (p *peer) fill(asker context.Context, k *kind, r *reading, like *asked, lat
 // stay.
 func (p *peer) pages(ctx context.Context, k *kind, like *asked) (items []item, ok bool) {
 	var cursor json.RawMessage
+	held := 0
 	for range mostPages {
 		reply := p.begin(ctx, like.forList(k, cursor))()
 		if reply.Error != nil {
@@ -139,8 +141,12 @@ func (p *peer) pages(ctx context.Context, k *kind, like *asked) (items []item, o
 			return nil, ctx.Err() == nil && reply.Result != nil
 		}
 		for _, raw := range page {
-			if key := textIn(raw, k.key); key != "" && len(items) < mostItems {
-				items = append(items, item{key, raw})
+			if len(items) == mostItems || held+len(raw) > mostBytes {
+				p.log.Warn("a list is longer than is read", "method", k.method, "items", len(items), "bytes", held)
+				return items, true
+			}
+			if key := textIn(raw, k.key); key != "" {
+				items, held = append(items, item{key, raw}), held+len(raw)
 			}
 		}
 		if cursor = member(reply.Result, "nextCursor"); cursor == nil || string(cursor) == "null" {

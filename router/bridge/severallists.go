@@ -145,12 +145,14 @@ func (s *several) merge(k *kind) []json.RawMessage {
 		return s.mergeResources(k, parts)
 	}
 	var all []owned
+	var servers []string
 	for _, p := range parts {
+		servers = append(servers, p.server.Name)
 		for _, i := range p.items(k) {
 			all = append(all, owned{p.server.Name, i.key})
 		}
 	}
-	now := named(sorted(all))
+	now := named(sorted(all), servers...)
 	names := make(map[owned]string, len(now))
 	for name, o := range now {
 		names[o] = name
