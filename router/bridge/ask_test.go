@@ -378,6 +378,34 @@ func TestABridgeThatEndsLeavesNoCallOpen(t *testing.T) {
 	}, h) // the bubble does not end while a goroutine lives
 }
 
+func TestAServerThatComesBackInAnEarlierEraIsNotCalledASecondTime(t *testing.T) {
+	t.Parallel()
+	h := laterHouse()
+	h.effect, h.answer = safely, asksTwice
+	meet(t, nil, func(g *guest) {
+		g.begin(false, `{"elicitation":{},"roots":{},"sampling":{}}`)
+		g.ask(false, 1, "tools/call", `"name":"x"`, "")
+		asked := []string{g.hear(), g.hear()}
+		v := h.visit(t)
+		h.mu.Lock()
+		h.modern, h.document = false, earlierDocument
+		h.mu.Unlock()
+		v.die()
+		for _, line := range asked {
+			g.say(`{"jsonrpc":"2.0","id":` + idIn(line) + `,"result":{"action":"accept"}}`)
+		}
+		lapse(time.Minute)
+		if code, message, data := troubleOf(t, g.next()); code != 4010 || data.Execution != state.Unknown || !strings.Contains(message, "earlier protocol version") {
+			t.Errorf("%d %s %+v", code, message, data)
+		}
+		for _, r := range h.visit(t).requests() {
+			if strings.HasPrefix(r, "tools/call") {
+				t.Errorf("the server was asked %s", r)
+			}
+		}
+	}, h)
+}
+
 func TestAnAnswerToACallThatIsNotHereIsNoCallOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{`"requestState":"another server's"`, `"inputResponses":{"1":{}}`} {

@@ -30,12 +30,18 @@ const (
 	mostParked    = 1024
 )
 
-// orphan reports whether a request goes on with a call that was parked, while the
-// server has nothing of the kind and the call is not here: it was another program's, or
-// another server's. Made without its answers it would be a second call.
+// orphan reports whether a request goes on with a call that the server has asked
+// something about, while the server has nothing of the kind and the call is not here: it
+// was another program's, or another server's, or of what the server was before. Made
+// without its answers it would be a second call.
 func (p *passage) orphan(modern bool) bool {
-	return p.asked.modern && !modern &&
-		(p.asked.state != "" || member(p.asked.params, "inputResponses") != nil)
+	switch {
+	case modern:
+		return false
+	case !p.asked.modern:
+		return p.later
+	}
+	return p.asked.state != "" || member(p.asked.params, "inputResponses") != nil
 }
 
 func (h *behind) track(p *passage) {

@@ -60,7 +60,7 @@ func (h *behind) rounds(ctx context.Context, p *passage, o outcome) outcome {
 			params = setMember(params, "requestState", s)
 		}
 		p.mu.Lock()
-		p.params = params
+		p.params, p.later = params, true
 		p.mu.Unlock()
 		o.reply, o.fail = h.line.Begin(ctx, p.request())()
 	}

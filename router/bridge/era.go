@@ -61,6 +61,7 @@ type passage struct {
 
 	mu     sync.Mutex
 	params json.RawMessage // of this round
+	later  bool            // which is not the first
 	modern bool            // the era of the session that it left on last
 	sent   time.Time       // then; zero: it has not left
 
@@ -143,13 +144,12 @@ func (p *passage) make(s Session) *mcp.Request {
 		r.Progress = nil
 	}
 	switch {
-	case s.Modern() == p.asked.modern:
 	case p.local(s.Modern()), p.orphan(s.Modern()): // the request only keeps its place among the others
 		r = &mcp.Request{Method: string(protocol.MethodServerDiscover)}
 		if !s.Modern() {
 			r.Method = string(protocol.MethodPing)
 		}
-	case s.Modern():
+	case s.Modern() && !p.asked.modern:
 		if level := h.chosenLevel(); level != "" {
 			meta := setMember(member(r.Params, "_meta"), protocol.MetaKeyLogLevel, quote(level))
 			r.Params = setMember(r.Params, "_meta", meta)
@@ -179,6 +179,9 @@ func (p *passage) answer(o outcome) mcp.Reply {
 	switch {
 	case o.fail != nil:
 		return p.behind.failure(p, o.fail)
+	case p.orphan(modern) && !a.modern:
+		return p.behind.failure(p, unfinished(router.Cancelled,
+			"the server came back in an earlier protocol version while the client answered its question").fail)
 	case p.orphan(modern):
 		return p.behind.lost(a)
 	case p.local(modern):
