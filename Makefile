@@ -111,6 +111,8 @@ soak: redis consul ## servers, workers, Redis and Consul killed and stopped unde
 .PHONY: conformance
 conformance: build examples/conformance/node_modules/.installed ## the protocol's conformance suites through the junction program, and another implementation's server
 	$(GO) run ./examples/conformance -junction $(BIN)/junction $(if $(RUN),-run '$(RUN)')
+	cd examples/conformance/gosdk && GOFLAGS=-mod=mod GOWORK=off $(GO) build -trimpath -o $(BIN)/gosdk-everything github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+	$(if $(RUN),,$(GO) run ./examples/conformance servers -junction $(BIN)/junction -server $(BIN)/gosdk-everything)
 	cd examples/conformance/gosdk && GOFLAGS=-mod=mod GOWORK=off $(GO) test $(RACE) ./...
 
 # The suites need Node 22 or later; where it is older one comes along.

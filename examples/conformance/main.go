@@ -19,7 +19,11 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "client" {
 		os.Exit(client(ctx, os.Args[2], os.Getenv, os.Stdout, os.Stderr))
 	}
-	err := suites(ctx, os.Args[1:], os.Stdout)
+	run, args := suites, os.Args[1:]
+	if len(args) > 0 && args[0] == "servers" {
+		run, args = servers, args[1:]
+	}
+	err := run(ctx, args, os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		os.Exit(2)
 	}

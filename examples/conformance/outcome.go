@@ -17,6 +17,7 @@ import (
 // check is one of a suite's findings.
 type check struct {
 	ID      string `json:"id"`
+	Name    string `json:"name"`
 	Status  string `json:"status"` // SUCCESS, FAILURE, WARNING, SKIPPED, INFO
 	Message string `json:"errorMessage"`
 }

@@ -52,13 +52,13 @@ func TestAScenarioPassesOnlyWithAtLeastOneCheckAndNoWarning(t *testing.T) {
 		pass          bool
 		why           string
 	}{
-		"all succeed":              {[]check{{"a", "SUCCESS", ""}, {"b", "INFO", ""}, {"c", "SKIPPED", ""}}, true, 1, 1, true, ""},
-		"nothing was checked":      {[]check{{"b", "INFO", ""}, {"c", "SKIPPED", ""}}, true, 0, 0, false, "no check was made"},
+		"all succeed":              {[]check{{ID: "a", Status: "SUCCESS"}, {ID: "b", Status: "INFO"}, {ID: "c", Status: "SKIPPED"}}, true, 1, 1, true, ""},
+		"nothing was checked":      {[]check{{ID: "b", Status: "INFO"}, {ID: "c", Status: "SKIPPED"}}, true, 0, 0, false, "no check was made"},
 		"no checks at all":         {nil, true, 0, 0, false, "no check was made"},
-		"one fails":                {[]check{{"a", "SUCCESS", ""}, {"b", "FAILURE", "it broke"}}, false, 1, 2, false, "b: it broke"},
-		"one warns":                {[]check{{"a", "SUCCESS", ""}, {"b", "WARNING", ""}}, false, 1, 2, false, "b: not met"},
-		"the client did not end":   {[]check{{"a", "SUCCESS", ""}}, false, 1, 1, false, "the suite is not content: TIMED OUT"},
-		"a failure and a good end": {[]check{{"b", "FAILURE", "it broke"}}, true, 0, 1, false, "b: it broke"},
+		"one fails":                {[]check{{ID: "a", Status: "SUCCESS"}, {ID: "b", Status: "FAILURE", Message: "it broke"}}, false, 1, 2, false, "b: it broke"},
+		"one warns":                {[]check{{ID: "a", Status: "SUCCESS"}, {ID: "b", Status: "WARNING"}}, false, 1, 2, false, "b: not met"},
+		"the client did not end":   {[]check{{ID: "a", Status: "SUCCESS"}}, false, 1, 1, false, "the suite is not content: TIMED OUT"},
+		"a failure and a good end": {[]check{{ID: "b", Status: "FAILURE", Message: "it broke"}}, true, 0, 1, false, "b: it broke"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
