@@ -139,12 +139,12 @@ func absent(server string, s Status) string {
 	return said
 }
 
-// clean is a text of a peer as it may stand in a message: without control characters,
-// and bounded.
+// clean is a text of a peer as it may stand in a message: without control characters and
+// those that turn the direction of what follows, and bounded.
 func clean(s string) string {
 	const most = 1000
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r

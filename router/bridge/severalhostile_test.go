@@ -79,3 +79,13 @@ func TestWhatComesBeforeTheClientIsReadyIsBounded(t *testing.T) {
 		t.Error("it is kept from a client that is ready")
 	}
 }
+
+func TestAServersWordsDriveNoTerminal(t *testing.T) {
+	t.Parallel()
+	if got := clean("a\x1b[2Jb\r\nc\u202ed\u2066e\u009b1m\xff"); strings.ContainsAny(got, "\x1b\r\n\u202e\u2066\u009b\ufffd") || !strings.HasPrefix(got, "a [2Jb  c") {
+		t.Errorf("%q", got)
+	}
+	if n := len([]rune(clean(strings.Repeat("é", 5000)))); n > 1001 {
+		t.Errorf("%d characters", n)
+	}
+}

@@ -16,8 +16,8 @@ import (
 
 // Wire is one connection of its own to a server, after its handshake, that carries
 // any message of MCP as it was written: results and errors come back byte for byte
-// (but for a credential of the server's own that an error repeats), and nothing that a
-// server says is taken for more than it is. It has no clocks
+// (but for a credential of the server's own that an error, or its log, repeats), and
+// nothing that a server says is taken for more than it is. It has no clocks
 // beside those of the handshake: its user brings deadlines.
 //
 // What it changes of a message is what belongs to the connection: ids, progress

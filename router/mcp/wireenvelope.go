@@ -53,15 +53,22 @@ func (m *envelope) details() *protocol.JSONRPCErrorDetails {
 	return &d
 }
 
+// shown is what the server was shown in confidence over a link.
+func (w *Wire) shown(over link) []secrets {
+	all := []secrets{w.peer.secrets}
+	if l, ok := over.(*httpLink); ok {
+		if id := l.GetSessionId(); id != "" {
+			all = append(all, sessionSecret(id))
+		}
+	}
+	return all
+}
+
 // unshown is a server's error without what the server was shown in confidence: one that
 // refuses a token often repeats it.
 func (w *Wire) unshown(e *RPCError) *RPCError {
-	all := []secrets{w.peer.secrets}
-	if l, ok := w.conn.link.(*httpLink); ok {
-		all = append(all, sessionSecret(l.GetSessionId()))
-	}
 	v := *e
-	for _, s := range all {
+	for _, s := range w.shown(w.conn.link) {
 		v.Message = s.whole(v.Message)
 		v.Data = s.unshown(v.Data)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // A server that refuses a token often repeats it, and a client has no need to know it.
-func TestAServersErrorDoesNotRepeatWhatItWasShown(t *testing.T) {
+func TestAServersErrorAndItsLogDoNotRepeatWhatTheyWereShown(t *testing.T) {
 	t.Parallel()
 	const token, session = `hunter2"hunter2`, "wire-session-0815"
 	for _, modern := range []bool{true, false} {
@@ -27,21 +27,23 @@ func TestAServersErrorDoesNotRepeatWhatItWasShown(t *testing.T) {
 		}
 		h.call = func(w http.ResponseWriter, r *http.Request, id string) {
 			said, _ := json.Marshal("no entry with " + r.Header.Get("Authorization") + " in " + session)
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%s,"data":{"n":12345678901234567890,"headers":[%s]}}}`, id, said, said)
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":%s}}`+"\n\n", said)
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%s,"data":{"n":12345678901234567890,"headers":[%s]}}}`+"\n\n", id, said, said)
 		}
 		s, _ := raw(t, h)
 		s.Dial.Headers = map[string]string{"Authorization": "Bearer " + token}
-		w := open(t, newClient(t, nil), s, mcp.Greeting{}, mcp.Events{})
+		var logged string
+		w := open(t, newClient(t, nil), s, mcp.Greeting{}, mcp.Events{Notified: func(n mcp.Notification) { logged = string(n.Params) }})
 		r, e := w.Do(t.Context(), &calling)
 		if e != nil || r.Error == nil || r.Error.Code != -32000 {
 			t.Fatalf("%+v, %v", r, e)
 		}
-		shown := r.Error.Message + string(r.Error.Data)
+		shown := r.Error.Message + string(r.Error.Data) + logged
 		if strings.Contains(shown, "hunter2") || strings.Contains(shown, session) == !modern {
 			t.Errorf("modern %t: it says %s", modern, shown)
 		}
-		if !strings.HasPrefix(r.Error.Message, "no entry with ") || !strings.Contains(string(r.Error.Data), `"n":12345678901234567890`) || !json.Valid(r.Error.Data) {
+		if !strings.Contains(logged, "no entry with ") || !strings.HasPrefix(r.Error.Message, "no entry with ") || !strings.Contains(string(r.Error.Data), `"n":12345678901234567890`) || !json.Valid(r.Error.Data) {
 			t.Errorf("modern %t: more than that is gone: %s", modern, shown)
 		}
 	}

@@ -149,6 +149,11 @@ func (w *Wire) progressed(m *envelope, over link) {
 // request, and told without the id, which is ours.
 func (w *Wire) notified(m *envelope, own *sought, over link) {
 	n := Notification{Method: m.Method, Params: m.Params}
+	if n.Method == string(protocol.MethodNotificationMessage) { // a log, which may be of what it was shown
+		for _, s := range w.shown(over) {
+			n.Params = s.unshown(n.Params)
+		}
+	}
 	if w.subscribed(&n, &own) {
 		over.requests().tally.add(UnknownToken)
 		return
@@ -194,6 +199,9 @@ func (w *Wire) subscribed(n *Notification, own **sought) (stray bool) {
 func (w *Wire) hears(n protocol.JSONRPCNotification) {
 	w.heard.Add(1)
 	params, err := json.Marshal(n.Params)
+	if n.Method == string(protocol.MethodNotificationMessage) {
+		params = w.peer.secrets.unshown(params)
+	}
 	if err == nil && w.events.Notified != nil && n.Method != string(protocol.MethodNotificationProgress) {
 		w.events.Notified(Notification{Method: n.Method, Params: params})
 	}
