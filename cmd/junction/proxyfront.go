@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,7 +107,8 @@ func (f *fronted) effect(name, tool string, hints *bridge.Hints) (state.Effect, 
 		}
 	}
 	switch {
-	case effect == state.Conditional && moves && ledger == "":
+	case effect == state.Conditional && moves && (ledger == "" || strings.HasPrefix(ledger, all[0].ID+"@")):
+		// The ledger is the instance's own: Consul's are named after it and its node.
 		return state.Unsafe, ""
 	case effect != "":
 		return effect, key

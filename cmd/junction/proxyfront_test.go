@@ -86,6 +86,7 @@ func TestWhatAToolDoesIsWhatTheOperatorSays(t *testing.T) {
 		"instances of which one shares none":       {known{offering("1", "a", pay("billing")), offering("2", "a", pay(""))}, "pay", state.Unsafe, ""},
 		"instances of which one says nothing":      {known{offering("1", "a", router.Offer{Tool: "pay", Effect: state.Safe}), offering("2", "a")}, "pay", state.Unsafe, ""},
 		"an instance that another may replace":     {known{coming(offering("1", "a", pay("")))}, "pay", state.Unsafe, ""},
+		"an instance with a ledger of its own":     {known{coming(offering("1", "a", pay("1@node")))}, "pay", state.Unsafe, ""},
 		"one that may be replaced by its own kind": {known{coming(offering("1", "a", pay("billing")))}, "pay", state.Conditional, "id"},
 	} {
 		f := &fronted{discovery: c.servers}
