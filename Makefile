@@ -163,4 +163,4 @@ lab: ## the routing gates, 20 seeds each; PLOT=FILE.svg draws them
 
 .PHONY: clean
 clean: ## remove what was built or installed here
-	rm -rf $(BIN) coverage.out examples/thirdparty/node_modules examples/conformance/node_modules
+	rm -rf $(BIN) coverage.out examples/thirdparty/node_modules examples/conformance/node_modules examples/bridge/node_modules
