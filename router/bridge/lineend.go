@@ -55,6 +55,31 @@ func (l *Line) unready(ctx context.Context) *router.CallError {
 	return e
 }
 
+// quiet waits until nothing is under way on the line, or it is not connected: at most d,
+// and as long as ctx lasts.
+func (l *Line) quiet(ctx context.Context, d time.Duration) {
+	ctx, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	look := time.NewTicker(looking)
+	defer look.Stop()
+	for l.busy() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// looking is how often it is looked whether something is under way.
+const looking = 100 * time.Millisecond
+
+func (l *Line) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.live != nil && len(l.out)+l.waiting.requests() > 0
+}
+
 // Close ends the line. Whatever waits or is under way has an error for its outcome.
 // When ctx ends before the session has closed, it is ended by force.
 func (l *Line) Close(ctx context.Context) {

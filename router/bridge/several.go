@@ -70,7 +70,8 @@ func (s *several) order() {
 }
 
 // Update makes these the servers of a bridge over several. Those that stay are told
-// apart by name, and keep their lines.
+// apart by name, and keep their lines. What is under way at one that leaves has 30 s to
+// come to its end.
 func (b *Bridge) Update(servers []Server) {
 	s, ok := b.middle.(*several)
 	if !ok {
@@ -100,6 +101,7 @@ func (b *Bridge) Update(servers []Server) {
 	s.order()
 	for _, p := range left {
 		s.work.Go(func() {
+			p.line.quiet(s.life, draining) // who takes it from the list need not be its end
 			parting, cancel := context.WithTimeout(context.Background(), partingTime)
 			defer cancel()
 			p.close(parting)

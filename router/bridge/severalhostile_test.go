@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"junction/router"
 	"junction/router/mcp"
@@ -88,4 +91,79 @@ func TestAServersWordsDriveNoTerminal(t *testing.T) {
 	if n := len([]rune(clean(strings.Repeat("é", 5000)))); n > 1001 {
 		t.Errorf("%d characters", n)
 	}
+}
+
+// A server that is taken from the list, as one whose check fails under load, may end what
+// it began.
+func TestAServerThatLeavesTheListMayEndWhatItBegan(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		takes, waits time.Duration // of the call; when the client is told
+		away         bool
+		want         string
+	}{
+		"in time":      {takes: 10 * time.Second, waits: 10 * time.Second, want: `"result"`},
+		"not in time":  {takes: time.Hour, waits: 30 * time.Second, want: `"execution":"unknown"`},
+		"while away":   {away: true, want: `"execution":"not_executed"`},
+		"and then not": {takes: 20 * time.Second, waits: 5 * time.Second, want: `"execution":"unknown"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newShop("alpha", false, "deploy")
+			h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
+				if r.Method == "tools/call" {
+					select {
+					case <-time.After(c.takes):
+					case <-ctx.Done():
+					}
+				}
+				return h.serve(ctx, v, r)
+			}
+			market(t, func(over *Bridge, g *guest) {
+				g.greet(`{}`)
+				same(t, g.tools(false), "deploy")
+				if c.away {
+					h.lock()
+					h.visit(t).die()
+				}
+				g.ask(false, 1, "tools/call", `"name":"deploy"`, "")
+				v := h.visit(t)
+				start := time.Now()
+				over.Update(nil)
+				if name == "and then not" {
+					time.AfterFunc(c.waits, v.die)
+				}
+				g.says(`"id":1,`, c.want)
+				if took := time.Since(start); took < c.waits || took > c.waits+time.Second {
+					t.Errorf("the client was told after %s", took)
+				}
+			}, h)
+		})
+	}
+}
+
+func TestABridgeThatEndsDoesNotWaitForServersThatLeft(t *testing.T) {
+	t.Parallel()
+	h := newShop("alpha", false, "deploy")
+	h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		if r.Method == "tools/call" {
+			<-ctx.Done()
+		}
+		return h.serve(ctx, v, r)
+	}
+	var left time.Time
+	synctest.Test(t, func(t *testing.T) {
+		b := NewSeveral([]Server{h.server()}, &Options{Logger: slog.New(slog.DiscardHandler), PingInterval: -1})
+		host(t, b, func(g *guest) {
+			g.greet(`{}`)
+			same(t, g.tools(false), "deploy")
+			g.ask(false, 1, "tools/call", `"name":"deploy"`, "")
+			synctest.Wait()
+			b.Update(nil)
+			left = time.Now()
+		})
+		if took := time.Since(left); took > lastAnswers+partingTime {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
