@@ -31,13 +31,26 @@ func (h *origin) send(req *http.Request, ex *exchange) (*http.Response, error) {
 // out makes one exchange, unless the request has ended by now. Of one that is sent
 // again nothing was done before.
 func (h *origin) out(req *http.Request, b *badge, ex *exchange) (*http.Response, error) {
-	if ex != nil && req.Method == http.MethodPost { // else its stream is taken up again
+	if ex == nil || req.Method != http.MethodPost { // a notification, or a stream that is taken up again
+		return h.next.RoundTrip(h.dressed(req, b))
+	}
+	for again := refusals; ; again-- {
 		ex.sent.Store(false)
 		if !ex.flight.leave() {
 			return nil, ex.flight.ended(false)
 		}
+		resp, err := h.next.RoundTrip(h.unrepeated(h.dressed(req, b), ex))
+		var looked bool
+		if err, looked = fallen(err); err == nil || looked {
+			return resp, err
+		}
+		ex.sent.Store(false)
+		next := rewound(req)
+		if again == 0 || next == nil {
+			return nil, err
+		}
+		req = next
 	}
-	return h.next.RoundTrip(h.dressed(req, b))
 }
 
 // asks reports whether an answer wants another credential than b. A server may

@@ -12,7 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
-	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,6 +36,7 @@ type origin struct {
 	secrets      secrets
 	limit        int
 	next         *http.Transport
+	multiplexed  atomic.Bool     // it speaks HTTP/2
 	base         context.Context // ends with cut
 	cut          context.CancelFunc
 }
@@ -97,7 +98,7 @@ func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 		return h.aside(req, ex)
 	}
 	if ex != nil && req.Method == http.MethodPost {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { ex.sent.Store(true) }})
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: h.got, WroteHeaders: func() { ex.sent.Store(true) }})
 	} else if req.Method == http.MethodDelete {
 		return h.bye(req)
 	}
@@ -143,18 +144,6 @@ func (h *origin) dressed(req *http.Request, b *badge) *http.Request {
 	}
 	sendOnce(req.Header)
 	return req
-}
-
-// sendOnce keeps net/http from sending a request again by itself when a kept
-// connection breaks under it. It takes these two headers for leave to do so, but
-// knows them by their canonical spelling only; on the wire case means nothing.
-func sendOnce(h http.Header) {
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-		if v, ok := h[name]; ok {
-			delete(h, name)
-			h[strings.ToLower(name)] = v
-		}
-	}
 }
 
 // body bounds what is read of a response, in size and, of a request's events, by
