@@ -85,7 +85,7 @@ func (h *behind) pass(q *question) {
 		q.refuse(errors.New("the client is gone"))
 		return
 	}
-	params, forget := h.reportable(q.params)
+	params, forget := h.reportable(h.attributed(q.method, q.params))
 	defer forget()
 	reply, err := h.bridge.front.Ask(q.ctx, q.method, params)
 	if err != nil {
@@ -93,6 +93,15 @@ func (h *behind) pass(q *question) {
 		return
 	}
 	q.answer(reply)
+}
+
+// attributed are a question's parameters as its client gets them: of several servers a
+// person is told which one wants to know. The client itself knows but the bridge.
+func (h *behind) attributed(method string, params json.RawMessage) json.RawMessage {
+	if _, many := h.up.(*several); !many || method != string(protocol.MethodElicitationCreate) {
+		return params
+	}
+	return setMember(params, "message", quote("Server "+clean(h.server.Name)+" asks: "+textIn(params, "message")))
 }
 
 // question is a request of a server of the earlier era that waits for an answer.

@@ -175,7 +175,7 @@ func (p *passage) park() mcp.Reply {
 	for _, q := range p.pending {
 		r := map[string]json.RawMessage{"method": quote(q.method)}
 		if q.params != nil {
-			r["params"] = dropMembers(q.params, "_meta")
+			r["params"] = dropMembers(h.attributed(q.method, q.params), "_meta")
 		}
 		requests[q.id] = marshal(r)
 	}

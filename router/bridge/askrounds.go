@@ -110,7 +110,7 @@ func (h *behind) fulfil(ctx context.Context, requests json.RawMessage) (json.Raw
 	var asking sync.WaitGroup
 	for _, in := range inputs {
 		asking.Go(func() {
-			reply, err := h.bridge.front.Ask(all, in.method, in.params)
+			reply, err := h.bridge.front.Ask(all, in.method, h.attributed(in.method, in.params))
 			if err == nil && reply.Error != nil {
 				err = fmt.Errorf("the client answered with error %d (%s)", reply.Error.Code, clean(reply.Error.Message))
 			}

@@ -20,7 +20,8 @@
 //
 //  1. The client's connection outlives every server. Each request of it is answered
 //     once: with a server's answer, or with an error that names the server, since when
-//     it is away and what was done about it. None waits for ever.
+//     it is away and what was done about it. None waits for ever for a server that is
+//     away; how long one that lives may take is the client's to say.
 //  2. What was sent and not answered is sent again only where [Request.Again] allows it,
 //     or the failure says that it was not executed. A request that was cancelled before
 //     it was sent is never sent.
