@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -137,9 +138,11 @@ func TestATaskThatNeverEndsIsEndedByTheMaximumClock(t *testing.T) {
 		never.Idle, never.Max = 600*time.Millisecond, 1500*time.Millisecond
 		begun := time.Now()
 		task, over := begin(t.Context(), t, c, s, never, recorded)
+		var telling sync.WaitGroup
 		stop := make(chan struct{})
+		defer telling.Wait() // it writes where the test cleans up
 		defer close(stop)
-		go func() { // it says something new all the time, and comes to no end
+		telling.Go(func() { // it says something new all the time, and comes to no end
 			for n := 0; ; n++ {
 				select {
 				case <-stop:
@@ -148,7 +151,7 @@ func TestATaskThatNeverEndsIsEndedByTheMaximumClock(t *testing.T) {
 					tasks.set(task.ID, fmt.Sprintf(`{"status":"working","statusMessage":"at %d"}`, n))
 				}
 			}
-		}()
+		})
 		_, err := wait(t, over)
 		e := callError(t, err)
 		if e.Code != router.Timeout || e.Clock != "maximum" || e.Execution != state.Unknown {
