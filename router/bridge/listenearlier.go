@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
 
@@ -52,6 +53,10 @@ func (h *behind) forget(uri string) {
 	}
 }
 
+// patienceOfOne is how long a new session waits for the answer to one thing that is asked
+// for again: a server that lives and never gives it must not be away for that.
+const patienceOfOne = 10 * time.Second
+
 // subscribeAll gives a new session of the earlier era the level of its messages and the
 // subscriptions to resources.
 func (h *behind) subscribeAll(ctx context.Context, on Session) *router.CallError {
@@ -73,7 +78,16 @@ func (h *behind) subscribeAll(ctx context.Context, on Session) *router.CallError
 		requests = append(requests, aboutResource(protocol.MethodResourcesSubscribe, uri).Make(on))
 	}
 	for _, r := range requests {
-		reply, fail := on.Do(ctx, r)
+		within, stop := context.WithTimeout(ctx, patienceOfOne)
+		reply, fail := on.Do(within, r)
+		late := within.Err() != nil && ctx.Err() == nil
+		stop()
+		if fail != nil && late {
+			if fail = on.Ping(ctx); fail == nil { // it lives, and leaves this one unanswered
+				h.log.Warn("the server does not answer what it was asked for before", "method", r.Method)
+				continue
+			}
+		}
 		if fail != nil {
 			return fail
 		}

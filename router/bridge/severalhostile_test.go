@@ -12,6 +12,7 @@ import (
 
 	"junction/router"
 	"junction/router/mcp"
+	"junction/state"
 )
 
 // Whoever is asked for another server's tool by its long name is not asked in its place.
@@ -198,4 +199,29 @@ func TestOfSeveralServersAPersonIsToldWhichOneAsks(t *testing.T) {
 			g.says(`"id":1,"result"`)
 		}, evil, other)
 	}
+}
+
+// One thing that a server never answers does not keep it away.
+func TestAServerThatLeavesARestoredSettingUnansweredIsThereAllTheSame(t *testing.T) {
+	t.Parallel()
+	h := earlierHouse()
+	h.answer = func(ctx context.Context, v *visit, r *mcp.Request) (mcp.Reply, *router.CallError) {
+		if r.Method == "logging/setLevel" && h.count() > 1 {
+			<-ctx.Done()
+			return mcp.Reply{}, failure(router.Timeout, state.Unknown, "no answer")
+		}
+		return plain(ctx, v, r)
+	}
+	meet(t, nil, func(g *guest) {
+		g.begin(false, `{}`)
+		g.ask(false, 1, "logging/setLevel", `"level":"debug"`, "")
+		g.says(`"id":1,"result"`)
+		h.visit(t).die()
+		start := time.Now()
+		g.ask(false, 2, "tools/list", "", "")
+		g.says(`"id":2,"result"`)
+		if took := time.Since(start); took < patienceOfOne || took > patienceOfOne+2*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	}, h)
 }
