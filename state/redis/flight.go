@@ -17,8 +17,9 @@ import (
 
 // flights are the calls under way, by their deadlines. The zero value is ready.
 type flights struct {
-	mu   sync.Mutex
-	open map[int64]*flight // by deadline, Unix ns
+	timed bool // a call ends at its deadline by itself, whatever it waits for
+	mu    sync.Mutex
+	open  map[int64]*flight // by deadline, Unix ns
 }
 
 // flight is a call under way.
@@ -50,8 +51,13 @@ func (f *flights) fly(ctx context.Context, timeout time.Duration) (each context.
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, call.interrupt)
 	}
-	return deadlined{ctx, end}, func() {
+	each, cancel := context.Context(deadlined{ctx, end}), func() {}
+	if f.timed {
+		each, cancel = context.WithDeadline(ctx, end)
+	}
+	return each, func() {
 		stop()
+		cancel()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.open, key)

@@ -114,6 +114,8 @@ func (t *target) client(calls *flights, timeout time.Duration) (goredis.Universa
 		return nil, err
 	}
 	logging.Disable()
+	// A call may have to connect to one node of a cluster after the other.
+	calls.timed = t.form == cluster
 	return goredis.NewUniversalClient(&goredis.UniversalOptions{
 		Addrs:                    t.hosts,
 		IsClusterMode:            t.form == cluster,

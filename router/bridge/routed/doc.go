@@ -5,7 +5,7 @@
 // # Which call is which
 //
 // A request is a hop of its own: asked twice, a call is made twice. Who wants it made
-// once gives it a key in _meta ("dev.junction/idempotencyKey", up to 255 bytes). Under
+// once gives it a key in _meta ("dev.junction/idempotency-key", up to 255 bytes). Under
 // the same tool, key and arguments a call has the answer that it had before, for as
 // long as the [Handler] lives; with other arguments it is refused, and a second one
 // waits for the first. What failed without effect is tried anew. A call of unknown

@@ -13,7 +13,7 @@ import (
 )
 
 // metaKey is where a client puts the key of a call that it may make twice.
-const metaKey = "dev.junction/idempotencyKey"
+const metaKey = "dev.junction/idempotency-key"
 
 const (
 	longestKey = 255
