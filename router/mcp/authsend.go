@@ -40,8 +40,8 @@ func (h *origin) out(req *http.Request, b *badge, ex *exchange) (*http.Response,
 			return nil, ex.flight.ended(false)
 		}
 		resp, err := h.next.RoundTrip(h.unrepeated(h.dressed(req, b), ex))
-		var looked bool
-		if err, looked = fallen(err); err == nil || looked {
+		looked, err := fallen(err)
+		if looked {
 			return resp, err
 		}
 		ex.sent.Store(false)

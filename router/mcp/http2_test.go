@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -81,14 +82,14 @@ func retell(to io.Writer, from io.Reader, ends func(stream uint32) []byte) {
 		if _, err := io.ReadFull(from, frame); err != nil {
 			return
 		}
-		frame = append(frame, make([]byte, int(frame[0])<<16|int(frame[1])<<8|int(frame[2]))...)
-		if _, err := io.ReadFull(from, frame[9:]); err != nil {
+		payload := make([]byte, int(frame[0])<<16|int(frame[1])<<8|int(frame[2]))
+		if _, err := io.ReadFull(from, payload); err != nil {
 			return
 		}
 		if frame[3] == frameReset {
-			frame = ends(binary.BigEndian.Uint32(frame[5:]))
+			frame, payload = ends(binary.BigEndian.Uint32(frame[5:])), nil
 		}
-		if _, err := to.Write(frame); err != nil {
+		if _, err := to.Write(slices.Concat(frame, payload)); err != nil {
 			return
 		}
 	}

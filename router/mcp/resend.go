@@ -62,18 +62,18 @@ func (h *origin) unrepeated(req *http.Request, ex *exchange) *http.Request {
 	return &once
 }
 
-// fallen is the error of an exchange, without what net/http says of the body that it
-// wanted again, and whether the server may have looked at the request. Only the text
+// fallen is whether the server may have looked at the request of an exchange, and its
+// error without what net/http says of the body that it wanted again. Only the text
 // tells: of another text, it may.
-func fallen(err error) (cause error, looked bool) {
+func fallen(err error) (looked bool, cause error) {
 	if err == nil {
-		return nil, true
+		return true, nil
 	}
 	text, ok := strings.CutPrefix(err.Error(), "http2: Transport: cannot retry err [")
 	if !ok {
-		return err, true
+		return true, err
 	}
 	text, _, _ = strings.Cut(text, "] after Request.Body was written")
 	refused := strings.HasSuffix(text, "; REFUSED_STREAM; received from peer") || strings.HasSuffix(text, " graceful shutdown GOAWAY")
-	return errors.New(text), !refused
+	return !refused, errors.New(text)
 }
