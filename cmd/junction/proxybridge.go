@@ -187,11 +187,18 @@ func (c *proxyCmd) ofFile(ctx context.Context, con console, log *slog.Logger) (*
 	}, nil
 }
 
+// leastKept is how long a ledger must keep keys for a call to be made again under one:
+// by then it has waited for the last time, or the client has given it up.
+const leastKept = time.Hour
+
 // effectIn is what an operator's offers say of a tool: its effect, and where a
 // conditional one's key stands.
 func effectIn(offers []router.Offer, tool string) (state.Effect, string, string) {
 	for _, o := range offers {
 		if o.Effect != "" && (o.Tool == tool || o.Tool == "" && o.Capability == tool) {
+			if o.Effect == state.Conditional && o.Ledger.Keeps > 0 && o.Ledger.Keeps < leastKept {
+				return state.Unsafe, "", ""
+			}
 			key := o.Key
 			if key == "" {
 				key = "_meta.dev.junction/idempotency-key"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"junction/router"
 	"junction/router/bridge"
@@ -69,12 +70,15 @@ func TestWhatAToolDoesIsWhatTheOperatorSays(t *testing.T) {
 	pay := func(ledger string) router.Offer {
 		return router.Offer{Capability: "pay", Tool: "pay", Effect: state.Conditional, Key: "id", Ledger: router.Ledger{Name: ledger}}
 	}
+	brief := pay("billing")
+	brief.Ledger.Keeps = time.Minute
 	for name, c := range map[string]struct {
 		servers known
 		tool    string
 		effect  state.Effect
 		key     string
 	}{
+		"under a key that is soon forgotten":       {known{offering("a", "a", brief)}, "pay", state.Unsafe, ""},
 		"nothing said":                             {known{offering("a", "a")}, "pay", state.Unsafe, ""},
 		"safe":                                     {known{offering("a", "a", router.Offer{Tool: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
 		"by the capability's name":                 {known{offering("a", "a", router.Offer{Capability: "pay", Effect: state.Safe})}, "pay", state.Safe, "_meta.dev.junction/idempotency-key"},
