@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -33,9 +32,10 @@ type shop struct {
 	dir string // the till's
 
 	address string
-	process *exec.Cmd // of one over HTTP; nil: it is down
-	stderr  bytes.Buffer
-	config  string // the servers file
+	process *exec.Cmd     // the latest of one over HTTP
+	exited  chan struct{} // closed when that has ended
+	stderr  bytes.Buffer  // of that
+	config  string        // the servers file
 }
 
 // openShop sets a till up, and starts it where the bridge does not.
@@ -48,10 +48,9 @@ func openShop(t *testing.T, w way) *shop {
 	}
 	entry := map[string]any{"offers": []any{map[string]any{"capability": "count", "tool": "count", "effect": "safe"}}}
 	if w.overWeb {
-		s.address = freeAddress(t)
-		entry["url"] = "http://" + s.address + "/mcp"
 		s.up()
 		t.Cleanup(s.down)
+		entry["url"] = "http://" + s.address + "/mcp"
 	} else {
 		entry["command"] = self
 		env := map[string]any{tillDir: s.dir}
@@ -89,40 +88,64 @@ func (s *shop) up() {
 		s.remove("away")
 		return
 	}
+	limit := time.Now().Add(patience)
+	for first := s.address == ""; ; {
+		if first {
+			s.address = freeAddress(s.t)
+		}
+		s.start()
+		s.eventually("the till listens or ends", func() bool { return s.listens() || ended(s.exited) })
+		if s.listens() {
+			return
+		}
+		if time.Now().After(limit) {
+			s.t.Fatalf("the till does not listen: %s", s.stderr.String())
+		}
+	}
+}
+
+// start starts the process at the address, which may be taken meanwhile: it ends then.
+func (s *shop) start() {
+	s.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.process = exec.Command(self) //nolint:noctx // down ends it
-	s.process.Env = append(os.Environ(), tillDir+"="+s.dir, tillAddress+"="+s.address)
+	process := exec.Command(self) //nolint:noctx // down ends it
+	process.Env = append(os.Environ(), tillDir+"="+s.dir, tillAddress+"="+s.address)
 	if s.way.modern {
-		s.process.Env = append(s.process.Env, tillModern+"=1")
+		process.Env = append(process.Env, tillModern+"=1")
 	}
-	s.process.Stderr = &s.stderr
-	if err := s.process.Start(); err != nil {
+	s.stderr.Reset()
+	process.Stderr = &s.stderr
+	if err := process.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.eventually("the till listens", func() bool {
-		conn, err := net.Dial("tcp", s.address) //nolint:noctx // to itself
-		if err != nil {
-			return false
-		}
-		conn.Close()
+	exited := make(chan struct{})
+	go func() { defer close(exited); _ = process.Wait() }() // killed: its status says nothing
+	s.process, s.exited = process, exited
+}
+
+// listens says whether the process that was started last does.
+func (s *shop) listens() bool { return s.pid() == s.process.Process.Pid }
+
+func ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
 		return true
-	})
+	default:
+		return false
+	}
 }
 
 // down kills the till (kill -9), and keeps it down.
 func (s *shop) down() {
 	s.t.Helper()
 	if s.way.overWeb {
-		if s.process != nil {
-			if err := s.process.Process.Kill(); err != nil {
-				s.t.Errorf("killing the till: %v", err)
-			}
-			_ = s.process.Wait() // killed: its status says nothing
-			s.process = nil
+		if err := s.process.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			s.t.Errorf("killing the till: %v", err)
 		}
+		<-s.exited
 		return
 	}
 	s.put("away")
@@ -211,7 +234,7 @@ func (s *shop) eventually(what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			s.t.Fatalf("it never came that %s; its stderr: %s", what, strings.TrimSpace(s.stderr.String()))
+			s.t.Fatalf("it never came that %s", what)
 		}
 	}
 }

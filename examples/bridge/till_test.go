@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -59,12 +60,18 @@ func serveTill(dir string) error {
 	if t.there("away") {
 		return errors.New("the till is closed")
 	}
+	if address != "" {
+		l, err := net.Listen("tcp", address) //nolint:noctx // it does not wait
+		if err == nil {
+			err = t.saw("started", "")
+		}
+		if err != nil {
+			return err
+		}
+		return (&http.Server{Handler: t.overHTTP(), ReadHeaderTimeout: time.Minute}).Serve(l)
+	}
 	if err := t.saw("started", ""); err != nil {
 		return err
-	}
-	if address != "" {
-		web := &http.Server{Addr: address, Handler: t.overHTTP(), ReadHeaderTimeout: time.Minute}
-		return web.ListenAndServe()
 	}
 	err := mcpserver.NewStdioServer(t.server()).Listen(context.Background(), t.lines(os.Stdin), t)
 	if errors.Is(err, io.EOF) {

@@ -82,7 +82,8 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`file=\S+`), "file=junction.yaml"},
-	{regexp.MustCompile(`\b(\d+)\.\d+s\b`), "${1}s"},
+	{regexp.MustCompile(`--load-duration \d+`), "--load-duration SECONDS"},
+	{regexp.MustCompile(`(\d+)\.\d+s\b`), "${1}s"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(ms|µs|ns)\b`), "0s"},
 }
 
@@ -138,6 +139,7 @@ func kept(t *testing.T, name string, v *transcript) {
 func (d *day) keep(name, about string) {
 	v := &transcript{about: about}
 	told, seen := d.events(), d.shop.seen()
+	told = told[:slices.IndexFunc(told, func(e event) bool { return e.What == "ended" })] // the rest is leave-taking
 	for i, p := range d.phases {
 		events, sightings := len(told), len(seen)
 		if i+1 < len(d.phases) {
