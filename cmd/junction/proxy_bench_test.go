@@ -27,7 +27,8 @@ const (
 	copyEnv = "JUNCTION_TEST_COPY"
 )
 
-func init() {
+// playPiped ends the process where it is to be one of these.
+func playPiped() {
 	if os.Getenv(copyEnv) != "" {
 		if err := copyStreams(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

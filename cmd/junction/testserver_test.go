@@ -21,6 +21,7 @@ const countEnv = "JUNCTION_TEST_COUNTS"
 const commandEnv = "JUNCTION_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
+	playPiped()
 	if len(os.Args) > 1 && os.Args[1] == "example-server" { // a server of the example, started by `command: junction`
 		os.Exit(run(os.Args[1:], stdio()))
 	}
