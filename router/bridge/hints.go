@@ -53,6 +53,12 @@ func (s *hinted) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.Cal
 	return reply, fail
 }
 
+// Punctual says what the session itself says.
+func (s *hinted) Punctual() bool {
+	p, ok := s.Session.(punctual)
+	return ok && p.Punctual()
+}
+
 func (h *Hints) take(result json.RawMessage) {
 	var list struct {
 		Tools []struct {

@@ -78,6 +78,7 @@ type Line struct {
 	since    time.Time
 	live     *live // what requests leave on; nil while there is none
 	waiting  queue
+	leaving  *leaving             // the last that was taken out of the queue, until it has left
 	out      map[*errand]struct{} // sent, without an outcome
 	places   uint64
 	pace     pace
@@ -106,6 +107,10 @@ func NewLine(dial Dial, o *LineOptions) *Line {
 // Begin takes a request in, after all that were begun before, and does not block;
 // wait returns its outcome. When ctx ends the request is not sent any more, or its
 // answer is not waited for. Every error says what became of the request.
+//
+// wait is to be called, and soon: it makes the request itself where nothing is before it.
+// Until then the request keeps its place in the queue, and leaves when something comes
+// that would wait behind it.
 func (l *Line) Begin(ctx context.Context, r *Request) (wait func() (mcp.Reply, *router.CallError)) {
 	w := &errand{ctx: ctx, request: r, done: make(chan struct{})}
 	l.mu.Lock()
@@ -116,11 +121,21 @@ func (l *Line) Begin(ctx context.Context, r *Request) (wait func() (mcp.Reply, *
 	}
 	l.places++
 	w.place, w.until = l.places, time.Now().Add(l.o.Wait)
-	w.clock = time.AfterFunc(l.o.Wait, func() { l.tick(w) })
-	w.unwatch = context.AfterFunc(ctx, func() { l.leave(w) })
 	l.waiting.add(w)
+	if l.direct(w, time.Now()) {
+		return func() (mcp.Reply, *router.CallError) { return l.carryDirectly(w) }
+	}
+	l.watch(w)
 	l.signal()
 	return w.wait
+}
+
+// watch looks at a request's clocks and its caller from here on.
+func (l *Line) watch(w *errand) {
+	if w.clock == nil {
+		w.clock = time.AfterFunc(time.Until(w.until), func() { l.tick(w) })
+		w.unwatch = context.AfterFunc(w.ctx, func() { l.leave(w) })
+	}
 }
 
 // admit says why w is not taken in.

@@ -18,9 +18,9 @@ const mostLost = 5
 // answer for it: the request may be why.
 const mostRests = 10
 
-// carry makes a request on v. sent is closed when the next may leave.
-func (l *Line) carry(v *live, w *errand, sent chan struct{}) {
-	next := sync.OnceFunc(func() { close(sent) })
+// carry makes a request on v, and says so when the next may leave.
+func (l *Line) carry(v *live, w *errand, out *leaving) {
+	next := sync.OnceFunc(func() { close(out.left) })
 	defer next()
 	ctx, stop := v.during(w.ctx)
 	defer stop()
@@ -52,6 +52,8 @@ func (l *Line) back(v *live, w *errand, reply mcp.Reply, e *router.CallError) {
 	case w.over:
 	case e == nil:
 		l.end(w, reply, nil)
+	case w.ctx.Err() != nil:
+		l.end(w, mcp.Reply{}, l.left(w))
 	default:
 		l.failed(v, w, e)
 	}
@@ -151,6 +153,7 @@ func (l *Line) rest(w *errand, e *router.CallError) {
 func (l *Line) requeue(w *errand, until, rest time.Time) {
 	delete(l.out, w)
 	w.until, w.rest = until, rest
+	l.watch(w)
 	look := until
 	if !rest.IsZero() {
 		look = rest

@@ -221,6 +221,9 @@ func (v *stand) Heard() int64 {
 	return v.heard
 }
 
+// Punctual is what it says of its Do before it is in use.
+func (v *stand) Punctual() bool { return !v.deaf }
+
 func (v *stand) Modern() bool              { return false }
 func (v *stand) Document() json.RawMessage { return nil }
 func (v *stand) Gone() <-chan struct{}     { return v.gone }
@@ -318,12 +321,22 @@ type trial struct {
 
 // begin begins a request and waits for its fate aside.
 func begin(t *testing.T, l *Line, method string, again bool) *trial {
+	return taken(t, l, method, again).awaited()
+}
+
+// taken is a request whose fate nobody waits for yet.
+func taken(t *testing.T, l *Line, method string, again bool) *trial {
 	ctx, cancel := context.WithCancel(t.Context())
 	a := &trial{method: method, cancel: cancel, done: make(chan struct{})}
 	a.wait = l.Begin(ctx, &Request{
 		Method: method, Again: again,
 		Make: func(Session) *mcp.Request { return &mcp.Request{Method: method} },
 	})
+	return a
+}
+
+// awaited has somebody wait for its fate.
+func (a *trial) awaited() *trial {
 	go func() {
 		defer close(a.done)
 		reply, err := a.wait()

@@ -9,13 +9,8 @@ import (
 	"junction/state"
 )
 
-const (
-	// patience is how long one that does not say that its request is sent holds up the
-	// next.
-	patience = 100 * time.Millisecond
-	// mostNotes bounds the notifications that wait.
-	mostNotes = 64
-)
+// mostNotes bounds the notifications that wait.
+const mostNotes = 64
 
 // keep runs a line: attempts until one holds, then what is queued leaves until the
 // session is lost.
@@ -155,8 +150,9 @@ func (l *Line) install(s Session) *live {
 // serve has what is queued leave on v, in order, until v is lost.
 func (l *Line) serve(v *live) {
 	for {
-		w := l.next(v)
-		if w == nil {
+		w, out := l.next(v)
+		switch {
+		case w == nil && out == nil:
 			select {
 			case <-l.more:
 			case <-v.session.Gone():
@@ -165,49 +161,47 @@ func (l *Line) serve(v *live) {
 			case <-v.lost:
 				return
 			}
-			continue
-		}
-		if w.note != nil {
+		case w == nil:
+			v.await(out)
+		case w.note != nil:
 			v.note(w)
-			continue
+		default:
+			l.work.Go(func() { l.carry(v, w, out) })
 		}
-		sent := make(chan struct{})
-		l.work.Go(func() { l.carry(v, w, sent) })
-		slow := time.NewTimer(patience)
-		select {
-		case <-sent:
-		case <-slow.C:
-		case <-v.lost:
-		}
-		slow.Stop()
 	}
 }
 
-// next takes out what leaves next on v; nil: nothing yet, or v is lost.
-func (l *Line) next(v *live) *errand {
+// next takes out what leaves next on v, with what says that it has left. Without a
+// message it is what has yet to leave before; neither: there is nothing yet, or v is
+// lost.
+func (l *Line) next(v *live) (*errand, *leaving) {
 	if v.gone() {
-		return nil
+		return nil, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.live != v {
-		return nil
+		return nil, nil
 	}
 	now := time.Now()
-	for w := l.waiting.pop(now); w != nil; w = l.waiting.pop(now) {
+	for w := l.waiting.next(now); w != nil; w = l.waiting.next(now) {
+		if l.leaving.holds(now) {
+			return nil, l.leaving
+		}
+		l.waiting.remove(w)
 		switch {
 		case w.note != nil && w.ctx.Err() == nil:
-			return w
+			return w, nil
 		case w.note != nil: // too late for it
 		case w.ctx.Err() != nil:
 			w.end(mcp.Reply{}, l.left(w))
 		default:
+			l.watch(w)
 			w.clock.Stop()
-			l.out[w], v.out[w] = struct{}{}, struct{}{}
-			return w
+			return w, l.sends(v, w, now)
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // ending is why a session has ended.

@@ -24,7 +24,7 @@ type errand struct {
 	reply   mcp.Reply
 	err     *router.CallError
 
-	unwatch func() bool // stops looking at ctx
+	unwatch func() bool // stops looking at ctx; nil: not yet, as with clock
 	clock   *time.Timer // looks at until and rest
 	until   time.Time   // when it has waited long enough
 	rest    time.Time   // not sent before, since the server asked for it
@@ -82,11 +82,11 @@ func (q *queue) remove(w *errand) bool {
 	return ok
 }
 
-// pop takes out the first that does not rest, nil for none.
-func (q *queue) pop(now time.Time) *errand {
-	for i, w := range q.waiting {
+// next is the first that does not rest, nil for none.
+func (q *queue) next(now time.Time) *errand {
+	for _, w := range q.waiting {
 		if !now.Before(w.rest) {
-			return q.take(i)
+			return w
 		}
 	}
 	return nil

@@ -33,6 +33,11 @@ type Session interface {
 	Close(ctx context.Context)
 }
 
+// punctual is a [Session] that may say that its Do returns as soon as its ctx ends,
+// whatever the server does. Only such a one is trusted with the goroutine of who waits
+// for the answer; any other may hang without a request hanging with it.
+type punctual interface{ Punctual() bool }
+
 // Dial opens a session. What the server sends by itself goes to e from the first
 // message after the handshake.
 type Dial func(ctx context.Context, e mcp.Events) (Session, *router.CallError)

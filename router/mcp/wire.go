@@ -131,6 +131,10 @@ func (w *Wire) overPipe(ctx context.Context, l *stdio, ex *exchange, s *sought, 
 	return a.whole.reply()
 }
 
+// Punctual says that Do returns as soon as its ctx ends. Over HTTP that is up to others,
+// too.
+func (w *Wire) Punctual() bool { return !w.conn.http }
+
 // Notify sends a message that has no answer.
 func (w *Wire) Notify(ctx context.Context, n Notification) error {
 	if len(n.Params) > 0 && !json.Valid(n.Params) {
