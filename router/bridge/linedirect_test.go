@@ -159,7 +159,9 @@ func TestWhatIsMadeByWhoWaitsForItFollowsTheSameRulesWhenItIsLost(t *testing.T) 
 		c := begin(t, l, "c", true)
 		v.of("c")
 		c.cancel()
-		c.failed(t, router.Cancelled, state.Unknown)
+		if e := c.failed(t, router.Cancelled, state.Unknown); e.Message != "a request to server docs was cancelled; it was sent" {
+			t.Errorf("the message is %q", e.Message)
+		}
 		v.die("crashed")
 		b.failed(t, router.Transport, state.Unknown)
 		d := begin(t, l, "d", false)

@@ -124,7 +124,6 @@ func (l *Line) giveUp(v *live, why *router.CallError, force bool) {
 	}
 	now := time.Now()
 	l.live, l.last, l.why, l.hopeless = nil, v, why, false
-	l.leaving = nil
 	v.why, v.forced = why, force
 	l.pace.lost(now, now.Sub(v.began))
 	l.waiting.dropNotes()

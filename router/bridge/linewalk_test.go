@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -20,6 +21,8 @@ type step struct{ Kind, N int }
 const (
 	stepBegin = iota
 	stepBeginAgain
+	stepTake // a request that nobody waits for yet
+	stepWait // somebody waits for those, the last first
 	stepCancel
 	stepAnswer
 	stepNotExecuted
@@ -37,6 +40,7 @@ type walk struct {
 	server *scripted
 	down   bool
 	trials []*trial
+	taken  []*trial // of them, those nobody waits for
 	again  map[string]bool
 	left   map[string]int // how often it had been sent when it was cancelled
 	faults []string
@@ -81,11 +85,16 @@ func (w *walk) step(st step) {
 	switch {
 	case st.Kind == stepBegin || st.Kind == stepBeginAgain:
 		w.begin(st.Kind == stepBeginAgain)
+	case st.Kind == stepTake:
+		w.take(st.N%2 == 0)
+	case st.Kind == stepWait:
+		w.wait()
 	case st.Kind == stepCancel && len(w.trials) > 0:
 		a := w.trials[st.N%len(w.trials)]
 		if _, twice := w.left[a.method]; !twice && a.open() {
 			w.left[a.method] = len(w.sendings(a.method))
 			a.cancel()
+			w.wait()
 		}
 	case st.Kind == stepDie:
 		if all := w.server.all(); len(all) > 0 {
@@ -115,9 +124,8 @@ func (w *walk) step(st step) {
 // begin makes a request, which is refused when the queue is full and else is not.
 func (w *walk) begin(again bool) {
 	before := w.line.Status()
-	a := begin(w.t, w.line, strconv.Itoa(len(w.trials)), again)
-	w.trials = append(w.trials, a)
-	w.again[a.method] = again
+	a := w.take(again)
+	w.wait()
 	full := before.State == Reconnecting && before.Queued >= walkQueue
 	refused := !a.open() && a.got.err != nil && a.got.err.Code == router.ServerOverload
 	if full != refused {
@@ -125,8 +133,23 @@ func (w *walk) begin(again bool) {
 	}
 }
 
+func (w *walk) take(again bool) *trial {
+	a := taken(w.t, w.line, strconv.Itoa(len(w.trials)), again)
+	w.trials, w.taken = append(w.trials, a), append(w.taken, a)
+	w.again[a.method] = again
+	return a
+}
+
+func (w *walk) wait() {
+	for _, a := range slices.Backward(w.taken) {
+		a.awaited()
+	}
+	w.taken = nil
+}
+
 // heal lets the server live and answer for as long as any request may wait.
 func (w *walk) heal() {
+	w.wait()
 	w.server.refuses(nil)
 	for range 70 {
 		for _, c := range w.underWay() {
