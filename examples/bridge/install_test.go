@@ -62,7 +62,7 @@ func installed(t *testing.T) {
 	}
 }
 
-// install runs npm ci unless what it installed last is of the same lock file.
+// install runs npm install by the lock file unless what it installed last is of the same lock file.
 var install = sync.OnceValue(func() error {
 	lock, err := os.ReadFile("package-lock.json")
 	if err != nil {
@@ -79,13 +79,13 @@ var install = sync.OnceValue(func() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	ci := []string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}
+	ci := []string{"install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"}
 	if recent("node") {
 		ci = append(ci, "--omit=optional")
 	}
 	out, err := exec.CommandContext(ctx, "npm", ci...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("npm ci: %w\n%s", err, out)
+		return fmt.Errorf("npm install: %w\n%s", err, out)
 	}
 	return os.WriteFile(stamp, []byte(digest), 0o600)
 })
