@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -59,31 +58,8 @@ func serveEcho() error {
 // startEcho starts the server in a process of its own.
 func startEcho(b *testing.B) (url string) {
 	b.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), httpEnv+"=1")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			b.Log(err)
-		}
-	})
-	addr, err := bufio.NewReader(out).ReadString('\n')
+	p := startPiped(b, []string{httpEnv + "=1"})
+	addr, err := p.out.ReadString('\n')
 	if err != nil {
 		b.Fatal(err)
 	}
