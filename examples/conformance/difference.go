@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // finding names one check of a run.
@@ -114,16 +110,12 @@ func (a allowed) covers(d difference) bool {
 }
 
 func readDifferences(dir string) ([]allowed, error) {
-	path := filepath.Join(dir, "expected-proxy.yaml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
 	var file struct {
 		Differs []allowed `yaml:"differs"`
 	}
-	if err := yaml.Load(data, &file, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	path, err := readList(dir, "expected-proxy.yaml", &file)
+	if err != nil {
+		return nil, err
 	}
 	for _, a := range file.Differs {
 		if len(a.Ways) == 0 || len(a.Checks) == 0 || a.Suite == "" || a.Status == "" || a.Reason == "" {

@@ -70,17 +70,26 @@ func (e expectation) covers(s scenario) bool {
 	return slices.Contains(e.Scenarios, s.Name) && (e.Suite == "" || e.Suite == s.Suite)
 }
 
-func readExpected(dir string) ([]expectation, error) {
-	path := filepath.Join(dir, "expected.yaml")
+// readList reads a file of ours, in which every key must be known; path names it.
+func readList(dir, name string, into any) (path string, err error) {
+	path = filepath.Join(dir, name)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return path, err
 	}
+	if err := yaml.Load(data, into, yaml.WithKnownFields()); err != nil {
+		return path, fmt.Errorf("%s: %w", path, err)
+	}
+	return path, nil
+}
+
+func readExpected(dir string) ([]expectation, error) {
 	var file struct {
 		Fails []expectation `yaml:"fails"`
 	}
-	if err := yaml.Load(data, &file, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	path, err := readList(dir, "expected.yaml", &file)
+	if err != nil {
+		return nil, err
 	}
 	for _, e := range file.Fails {
 		if len(e.Scenarios) == 0 || e.Reason == "" {
