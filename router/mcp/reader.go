@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -29,14 +28,12 @@ type message struct {
 
 // read runs until the child closes its output or ends.
 func (s *stdio) read() {
-	in := bufio.NewReaderSize(s.child.stdout, 64<<10)
+	in := NewLines(s.child.stdout, s.limit)
 	for {
-		line, end, err := readLine(in, s.limit)
+		line, spoiled, err := in.Next()
 		switch {
-		case end != nil:
-			s.spoiled(line, end, errTooLarge)
-		case crowded(line, mostValues(s.limit)):
-			s.spoiled(line, line, errCrowded)
+		case spoiled != nil:
+			s.spoiled(spoiled)
 		case len(line) > 0 && !s.dispatch(line) && err == nil:
 			s.salvage(line) // the last line of one that died says less than its death
 		}
@@ -119,14 +116,13 @@ func (s *stdio) salvage(line []byte) {
 	if i := bytes.LastIndex(line, []byte(`{"jsonrpc"`)); i > 0 && s.dispatch(line[i:]) {
 		line = line[:i]
 	}
-	s.spoiled(line, line, errNotJSON)
+	s.spoiled(&SpoiledLine{ID: idAt(line, line), Why: errNotJSON})
 }
 
-// spoiled fails the request whose answer cannot be taken, where its id is seen at
-// either end of the line.
-func (s *stdio) spoiled(begin, end []byte, why error) {
-	if id, ok := requestID(idAt(begin, end)); ok {
-		s.hand(id, answer{err: unknown(router.OutputInvalid, why.Error(), why)})
+// spoiled fails the request whose answer cannot be taken, where the line shows its id.
+func (s *stdio) spoiled(l *SpoiledLine) {
+	if id, ok := requestID(l.ID); ok {
+		s.hand(id, answer{err: unknown(router.OutputInvalid, l.Why.Error(), l.Why)})
 	}
 }
 
