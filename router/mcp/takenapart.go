@@ -54,7 +54,7 @@ func takenApart(body []byte) (id int64, result json.RawMessage, ok bool) {
 // cutter cuts JSON into pieces, from its beginning.
 type cutter struct{ rest []byte }
 
-func (c *cutter) space() { c.rest = bytes.TrimLeft(c.rest, " \t\r\n") }
+func (c *cutter) space() { c.rest = blank(c.rest) }
 
 func (c *cutter) takes(b byte) bool {
 	if c.space(); len(c.rest) == 0 || c.rest[0] != b {
@@ -75,7 +75,7 @@ func (c *cutter) value(kind byte) []byte {
 	case '"':
 		n = textEnd(c.rest)
 	case '{':
-		n = objectEnd(c.rest)
+		n = nestEnd(c.rest)
 	default:
 		for n < len(c.rest) && (c.rest[n] == '-' || '0' <= c.rest[n] && c.rest[n] <= '9') {
 			n++
@@ -108,8 +108,8 @@ func textEnd(b []byte) int {
 	return 0
 }
 
-// objectEnd is the length of the object that b begins with; 0: it does not end.
-func objectEnd(b []byte) int {
+// nestEnd is the length of the object or list that b begins with; 0: it does not end.
+func nestEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {

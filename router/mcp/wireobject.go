@@ -43,30 +43,14 @@ func blank(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
 
 // span is the length of the value that valid JSON begins with.
 func span(b []byte) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		switch {
-		case quoted && c == '\\':
-			i++
-			continue
-		case c == '"':
-			if quoted = !quoted; !quoted && depth == 0 {
-				return i + 1
-			}
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth == 0 { // of what is around a number or a word
-				return i
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case depth == 0 && (c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n'):
-			return i
-		}
+	switch b[0] {
+	case '"':
+		return textEnd(b)
+	case '{', '[':
+		return nestEnd(b)
+	}
+	if n := bytes.IndexAny(b, ",]} \t\r\n"); n >= 0 { // of what is around a number or a word
+		return n
 	}
 	return len(b)
 }
