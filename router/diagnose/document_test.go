@@ -52,6 +52,8 @@ func TestADocumentThatCannotBeReadIsTheDocuments(t *testing.T) {
 		{"no common version", err(`{"code":-32022,"message":"no","data":{"supported":["2031-01-01"]}}`), []string{"no common protocol version", "2031-01-01"}},
 		{"a stream without an end", answering(200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\n"), []string{"in the middle of an event"}},
 		{"a stream without an answer", answering(200, "text/event-stream", ": hello\n\n"), []string{"ends without an answer"}},
+		{"a stream of events without an end", answering(200, "text/event-stream", strings.Repeat("data: {\"method\":\"m\"}\n\n", 1001)), []string{"1000 events and no answer"}},
+		{"a stream of anything without an end", answering(200, "text/event-stream", strings.Repeat(": hello\n", 1<<20)), []string{"4 MiB and no answer"}},
 		{"a flood", rpc(strings.Repeat(" ", 5<<20)), []string{"larger than 4 MiB"}},
 		{"half a list of tools", &scripted{first: func(w http.ResponseWriter, _ *http.Request, method string) bool {
 			if method == "tools/list" {

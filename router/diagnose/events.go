@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -14,7 +15,8 @@ const mostEvents = 1000
 
 // readEvents reads an event stream until the answer, and when each event came.
 func (r *reply) readEvents(body io.Reader) {
-	in := bufio.NewReaderSize(io.LimitReader(body, maxBody), 16<<10)
+	bounded := &io.LimitedReader{R: body, N: maxBody}
+	in := bufio.NewReaderSize(bounded, 16<<10)
 	var data []string
 	for {
 		text, err := in.ReadString('\n')
@@ -32,11 +34,15 @@ func (r *reply) readEvents(body io.Reader) {
 		if err == nil && len(r.arrived) < mostEvents {
 			continue
 		}
-		if r.why == "" {
-			r.why = "the event stream ends without an answer"
-		}
-		if len(data) > 0 {
+		switch {
+		case err == nil:
+			r.why = fmt.Sprintf("the event stream brings %d events and no answer", mostEvents)
+		case bounded.N <= 0:
+			r.why = "the event stream brings 4 MiB and no answer"
+		case len(data) > 0:
 			r.why = "the event stream breaks off in the middle of an event"
+		case r.why == "":
+			r.why = "the event stream ends without an answer"
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			r.err = err
