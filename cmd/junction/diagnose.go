@@ -12,6 +12,7 @@ import (
 	"junction/cmd/junction/internal/wire"
 	"junction/router"
 	"junction/router/diagnose"
+	"junction/router/diagnose/debug"
 )
 
 type diagnoseCmd struct {
@@ -19,7 +20,7 @@ type diagnoseCmd struct {
 	File    string        `arg:"" optional:"" help:"Workflow file whose servers file is meant, or the directory of one."`
 	Server  string        `placeholder:"URL|NAME" help:"The server, in place of the first argument."`
 	Timeout time.Duration `default:"60s" help:"Longest time for the whole diagnosis."`
-	Idle    time.Duration `placeholder:"D" help:"Measure too whether a stream that is quiet for so long is cut; takes as long, and a server that answers X-MCP-Debug."`
+	Idle    time.Duration `placeholder:"D" help:"Measure too whether a stream that is quiet for so long, 5m at most, is cut; takes as long, and a server that answers X-MCP-Debug."`
 	JSON    bool          `name:"json" help:"Print one JSON document on stdout and nothing else there."`
 	configFlag
 }
@@ -85,6 +86,9 @@ func (c *diagnoseCmd) arrange() error {
 	}
 	if c.Timeout <= 0 || c.Idle < 0 {
 		return errors.New("--timeout and --idle: a length of time such as 10s")
+	}
+	if c.Idle > debug.LongestQuiet {
+		return fmt.Errorf("--idle %s: no server keeps a stream quiet for more than %s", c.Idle, debug.LongestQuiet)
 	}
 	if !c.isURL() {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"junction/router"
+	"junction/router/diagnose/debug"
 	"junction/router/mcp"
 )
 
@@ -20,7 +21,7 @@ import (
 type Options struct {
 	Patience time.Duration // with one exchange: 5 s
 	Start    time.Duration // of a process, which may be installed first: 50 s
-	Idle     time.Duration // how long a quiet stream should hold; 0: that is not measured
+	Idle     time.Duration // how long a quiet stream should hold, [debug.LongestQuiet] at most; 0: that is not measured
 	Self     string        // the executable that the command "junction" stands for; "": the running one
 	// Lookup resolves a host's name. nil: the system does.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -38,6 +39,7 @@ func (o *Options) withDefaults() Options {
 	}
 	v.Patience = cmp.Or(v.Patience, 5*time.Second)
 	v.Start = cmp.Or(v.Start, 50*time.Second)
+	v.Idle = min(v.Idle, debug.LongestQuiet)
 	if v.Lookup == nil {
 		v.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
