@@ -33,38 +33,16 @@ type proxied struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	in   io.Closer
-	said *logged
+	said *locked
 	done chan error // the process's end
 	told chan mcp.JSONRPCNotification
 }
 
-// logged keeps what a process writes to stderr.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 func proxy(t *testing.T, env []string, args ...string) *proxied {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxied{t: t, cmd: exec.Command(self, append([]string{"proxy"}, args...)...), said: &logged{}, done: make(chan error, 1), told: make(chan mcp.JSONRPCNotification, 1000)}
-	p.cmd.Env = append(append(os.Environ(), commandEnv+"=1"), env...)
-	p.cmd.Dir = t.TempDir()
+	p := &proxied{t: t, said: new(locked), done: make(chan error, 1), told: make(chan mcp.JSONRPCNotification, 1000)}
+	p.cmd = commandIn(context.WithoutCancel(t.Context()), t, t.TempDir(), append([]string{"proxy"}, args...)...)
+	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stderr = p.said
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
