@@ -210,9 +210,7 @@ func (h *behind) failure(p *passage, fail *router.CallError) mcp.Reply {
 
 // adorn makes a result of the earlier era one of the later.
 func (h *behind) adorn(method string, result json.RawMessage) json.RawMessage {
-	h.mu.Lock()
-	d := h.known
-	h.mu.Unlock()
+	d := h.latest()
 	if slices.Contains(cacheable, method) {
 		if member(result, "cacheScope") == nil {
 			result = setMember(result, "cacheScope", json.RawMessage(`"private"`))

@@ -137,10 +137,8 @@ func (d *downstream) later() bool {
 func (d *downstream) keep(n mcp.Notification) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	select {
-	case <-d.ready:
+	if ended(d.ready) {
 		return false
-	default:
 	}
 	if size := len(n.Method) + len(n.Params); len(d.early) < mostEarly && d.held+size <= mostEarlyBytes {
 		d.early, d.held = append(d.early, n), d.held+size
@@ -152,10 +150,8 @@ func (d *downstream) keep(n mcp.Notification) bool {
 func (d *downstream) open(tell func(mcp.Notification)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	select {
-	case <-d.ready:
+	if ended(d.ready) {
 		return
-	default:
 	}
 	for _, n := range d.early {
 		tell(n) // does not block

@@ -241,9 +241,4 @@ func (l *Line) sent(w *errand) bool {
 }
 
 // signal has the keeper look at the queue.
-func (l *Line) signal() {
-	select {
-	case l.more <- struct{}{}:
-	default:
-	}
-}
+func (l *Line) signal() { signal(l.more) }

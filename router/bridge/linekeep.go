@@ -81,12 +81,10 @@ func (l *Line) attempt() (Session, *router.CallError) {
 		e = l.o.Restore(ctx, s)
 	}
 	if e == nil {
-		select {
-		case <-s.Gone():
-			e = ending(s)
-		default:
+		if !ended(s.Gone()) {
 			return s, nil
 		}
+		e = ending(s)
 	}
 	l.dismiss(s)
 	return nil, e

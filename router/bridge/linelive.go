@@ -34,7 +34,6 @@ type live struct {
 	drained  chan struct{}        // closed when it was given up and nothing is under way
 	notes    chan *errand         // leave one after another
 	out      map[*errand]struct{} // under way, until their Do returns; guarded by the line
-	empty    bool                 // drained is closed; guarded by the line
 	why      *router.CallError    // it was given up; nil: the line was closed; guarded by the line
 	forced   bool                 // nothing was to be expected of it any more; guarded by the line
 }
@@ -52,32 +51,17 @@ func newLive(ctx context.Context, s Session) *live {
 }
 
 // given says whether it was given up.
-func (v *live) given() bool {
-	select {
-	case <-v.lost:
-		return true
-	default:
-		return false
-	}
-}
+func (v *live) given() bool { return ended(v.lost) }
 
 // drain says so when v was given up and nothing is under way on it any more.
 func (v *live) drain() {
-	if len(v.out) == 0 && v.given() && !v.empty {
-		v.empty = true
+	if len(v.out) == 0 && v.given() && !ended(v.drained) {
 		close(v.drained)
 	}
 }
 
 // gone says whether its connection has ended.
-func (v *live) gone() bool {
-	select {
-	case <-v.session.Gone():
-		return true
-	default:
-		return false
-	}
-}
+func (v *live) gone() bool { return ended(v.session.Gone()) }
 
 // note hands a notification over; when too many wait, it is dropped.
 func (v *live) note(w *errand) {

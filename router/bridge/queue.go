@@ -73,13 +73,16 @@ func (q *queue) add(w *errand) {
 	}
 }
 
-// remove takes w out, and says whether it was there.
-func (q *queue) remove(w *errand) bool {
+// remove takes w out, if it is there.
+func (q *queue) remove(w *errand) {
 	i, ok := q.find(w)
-	if ok {
-		q.take(i)
+	if !ok {
+		return
 	}
-	return ok
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	if w.note != nil {
+		q.notes--
+	}
 }
 
 // next is the first that does not rest, nil for none.
@@ -116,13 +119,4 @@ func (q *queue) ended() *errand {
 
 func (q *queue) find(w *errand) (int, bool) {
 	return slices.BinarySearchFunc(q.waiting, w.place, func(v *errand, place uint64) int { return cmp.Compare(v.place, place) })
-}
-
-func (q *queue) take(i int) *errand {
-	w := q.waiting[i]
-	q.waiting = slices.Delete(q.waiting, i, i+1)
-	if w.note != nil {
-		q.notes--
-	}
-	return w
 }

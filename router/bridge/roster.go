@@ -187,10 +187,3 @@ func (p *peer) outdate(n mcp.Notification) {
 		}
 	}
 }
-
-// introduced is how the server introduced itself last; nil: not yet.
-func (p *peer) introduced() *document {
-	p.behind.mu.Lock()
-	defer p.behind.mu.Unlock()
-	return p.known
-}

@@ -127,7 +127,7 @@ func (s *several) welcome(p *peer) {
 	ctx, cancel := context.WithTimeout(s.life, listWait)
 	defer cancel()
 	p.document(ctx)
-	if p.introduced() != nil {
+	if p.latest() != nil {
 		s.changed()
 	} // else it says so itself when it comes
 }
@@ -180,7 +180,7 @@ func (s *several) document(ctx context.Context) *document {
 	var away, said []string
 	var known []*document
 	for _, p := range parts {
-		d := p.introduced()
+		d := p.latest()
 		if d == nil {
 			away = append(away, absent(p.server.Name, p.line.Status()))
 			continue
@@ -287,7 +287,7 @@ func (s *several) setLevel(a *asked) mcp.Reply {
 	s.level = a
 	s.mu.Unlock()
 	for _, p := range s.here() {
-		d := p.introduced()
+		d := p.latest()
 		if d == nil || p.line.Status().State != Connected || !d.has("logging", "") {
 			p.remember(a)
 			continue

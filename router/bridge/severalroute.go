@@ -93,7 +93,7 @@ func (s *several) having(uri string) *peer {
 	}
 	var able []*peer
 	for _, p := range parts {
-		if d := p.introduced(); d != nil && d.has("resources", "") {
+		if d := p.latest(); d != nil && d.has("resources", "") {
 			able = append(able, p)
 		}
 	}
@@ -164,7 +164,7 @@ func (s *several) unknown(a *asked) mcp.Reply {
 	message := fmt.Sprintf("there is no %s at any server", clean(what))
 	var away []string
 	for _, p := range s.here() {
-		if p.introduced() == nil || p.line.Status().State != Connected {
+		if p.latest() == nil || p.line.Status().State != Connected {
 			away = append(away, absent(p.server.Name, p.line.Status()))
 		}
 	}
