@@ -36,8 +36,9 @@ type proxyCmd struct {
 
 func (*proxyCmd) Help() string {
 	return `Serves an MCP client over stdin and stdout, and keeps its connection whole while the servers behind
-it die, restart and move: requests wait meanwhile, and one whose outcome nobody knows is made again
-only where its tool is declared safe. Say what is behind it in one way:
+it die, restart and move: requests wait meanwhile, and a call whose outcome nobody knows is made again
+only where its tool is declared safe, or conditional and its key is in the call. Say what is behind it in
+one way:
 
   junction proxy --url https://docs.example.com/mcp          one server over HTTP
   junction proxy -- npx -y @modelcontextprotocol/server-memory    one over stdio
@@ -50,8 +51,9 @@ In the client's own configuration:
   {"mcpServers": {"docs": {"command": "junction", "args": ["proxy", "--url", "https://docs.example.com/mcp"]}}}
 
 Credentials other than a header stand in the servers file (auth), and so may what is said of effects,
-and the flags' values under proxy. Names of tools get their server's before them where two servers have
-the same. The calls of --capability are in "junction history". It ends with its client, 0 then.`
+and the values of heartbeats, queue and wait under proxy. None of these three, nor --trust-hints, goes
+with --capability. Names of tools get their server's before them where two servers have the same. The
+calls of --capability are in "junction history". It ends with its client, 0 then.`
 }
 
 // span is a length of time, of which a bare number is milliseconds (R37).
@@ -119,9 +121,23 @@ func (c *proxyCmd) belong(mode proxyMode) error {
 			faults = append(faults, fmt.Errorf("%s needs %s", f.flag, f.with))
 		}
 	}
-	for flag, d := range map[string]*span{"--ping-timeout": c.PingTimeout, "--wait": c.Wait} {
-		if d != nil && *d == 0 {
-			faults = append(faults, fmt.Errorf("%s 0: a length of time above zero", flag))
+	for _, f := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--ping-interval", c.PingInterval != nil}, {"--ping-timeout", c.PingTimeout != nil},
+		{"--queue", c.Queue != 0}, {"--wait", c.Wait != nil}, {"--trust-hints", c.TrustHints},
+	} {
+		if f.given && mode == proxyCapability {
+			faults = append(faults, fmt.Errorf("%s means nothing with --capability: each of its calls looks for a server itself", f.flag))
+		}
+	}
+	for _, f := range []struct {
+		flag string
+		d    *span
+	}{{"--ping-timeout", c.PingTimeout}, {"--wait", c.Wait}} {
+		if f.d != nil && *f.d == 0 {
+			faults = append(faults, fmt.Errorf("%s 0: a length of time above zero", f.flag))
 		}
 	}
 	if c.Queue < 0 {

@@ -65,7 +65,7 @@ func (c *proxyCmd) single(mode proxyMode) (*router.Server, error) {
 		for _, h := range c.Header {
 			key, text, found := strings.Cut(h, ":")
 			if !found {
-				return nil, errors.New(`--header: write "NAME: VALUE", for example --header "Authorization: Bearer $${TOKEN}"`)
+				return nil, errors.New(`--header: write "NAME: VALUE", for example --header 'Authorization: Bearer ${TOKEN}'`)
 			}
 			headers[strings.TrimSpace(key)] = strings.TrimSpace(text)
 		}
