@@ -152,13 +152,11 @@ func (c *conn) call(f *flight, call *router.ToolCall, a *asker) (*router.ToolRes
 // answered reads what came: the result, a question, or a task.
 func (c *conn) answered(f *flight, call *router.ToolCall, t *tool, ex *exchange, raw json.RawMessage, tasks bool) (r *router.ToolResult, task *state.RemoteTask, e *router.CallError) {
 	v, err := value.Parse(raw)
-	var kind string
-	if m, ok := v.(map[string]any); ok && err == nil {
-		kind = c.kindIn(m, tasks)
-	} else {
-		kind = c.kindOf(raw, tasks)
+	members, _ := v.(map[string]any)
+	if err != nil { // a number that is not exact spoils a result, and no task
+		json.Unmarshal(raw, &members) //nolint:errcheck // err tells of it, unless it is a task
 	}
-	switch kind {
+	switch c.kindOf(members, tasks) {
 	case resultTask:
 		task, e = readTask(raw, c.modern, time.Now())
 	case resultInput:

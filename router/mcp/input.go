@@ -21,35 +21,16 @@ const (
 	resultTask     = "task"
 )
 
-// kindOf reads what kind of result an answer to tools/call is; tasks: it may be a
-// task. What was not offered, and what cannot be read here, is judged as a result.
-func (c *conn) kindOf(raw json.RawMessage, tasks bool) string {
-	var r struct {
-		Type *string         `json:"resultType"`
-		Task json.RawMessage `json:"task"`
-	}
-	switch {
-	case !c.modern:
-		if tasks && json.Unmarshal(raw, &r) == nil && len(r.Task) > 0 {
-			return resultTask
-		}
-	case json.Unmarshal(raw, &r) != nil || r.Type == nil:
-	case *r.Type == resultTask && !tasks:
-	default:
-		return *r.Type
-	}
-	return resultComplete
-}
-
-// kindIn is kindOf for an answer that was parsed.
-func (c *conn) kindIn(m map[string]any, tasks bool) string {
+// kindOf is what kind of result an answer to tools/call is, by its members; tasks: it
+// may be a task. What was not offered, and what cannot be read, is judged as a result.
+func (c *conn) kindOf(members map[string]any, tasks bool) string {
 	if !c.modern {
-		if _, task := m["task"]; tasks && task {
+		if _, task := members["task"]; tasks && task {
 			return resultTask
 		}
 		return resultComplete
 	}
-	kind, typed := m["resultType"].(string)
+	kind, typed := members["resultType"].(string)
 	if !typed || kind == resultTask && !tasks {
 		return resultComplete
 	}
