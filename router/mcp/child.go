@@ -32,8 +32,8 @@ type child struct {
 	err    error // of Wait, readable once exited is closed
 }
 
-// start runs a server; heard is told of the lines of its stderr. The child reads end of file on its input when this
-// process dies, however it dies.
+// start runs a server; heard is told of the lines of its stderr. The child reads end
+// of file on its input when this process dies, however it dies.
 func (s *spawner) start(d *router.Dial, self string, grace time.Duration, heard func(line string)) (*child, error) {
 	cmd, err := command(d, self)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 // Open makes a connection to s that is the caller's own, and that the caller closes;
-// the client's end ends it too, Forget does not. It uses what hops use: the way to start a process,
-// credentials, limits, what was learnt of the server's era. g is who the server is
-// told that it speaks with. e may be told of messages before Open returns. Attempts
-// that fail are not paced here. ctx and Options.ConnectTimeout bound the attempt, not
-// the connection.
+// the client's end ends it too, Forget does not. It uses what hops use: the way to
+// start a process, credentials, limits, what was learnt of the server's era. g is who
+// the server is told that it speaks with. e may be told of messages before Open
+// returns. Attempts that fail are not paced here. ctx and Options.ConnectTimeout bound
+// the attempt, not the connection.
 func (c *Client) Open(ctx context.Context, s *router.Server, g Greeting, e Events) (w *Wire, fail *router.CallError) {
 	defer func() {
 		if p := recover(); p != nil {
