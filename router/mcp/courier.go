@@ -3,9 +3,7 @@ package mcp
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -27,14 +25,7 @@ type Courier struct {
 
 // NewCourier returns a courier to the URL of d.
 func NewCourier(d *router.Dial) (*Courier, error) {
-	u, err := url.Parse(d.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the url must be http:// or https:// with a host")
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && router.ServesMetadata(ip) {
-		return nil, errLinkLocal
-	}
-	config, err := certified(u, d)
+	u, config, err := siteOf(d)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -39,15 +40,7 @@ var (
 )
 
 func newHTTPLink(d *router.Dial, o *Options, w *wallet, t *tally) (*httpLink, *router.CallError) {
-	u, err := url.Parse(d.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, notSent(router.Transport, "the url must be http:// or https:// with a host", nil)
-	}
-	// Behind a proxy the address that is dialled is not the server's.
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && router.ServesMetadata(ip) {
-		return nil, notSent(router.Transport, errLinkLocal.Error(), errLinkLocal)
-	}
-	config, err := certified(u, d)
+	u, config, err := siteOf(d)
 	if err != nil {
 		return nil, notSent(router.Transport, err.Error(), err)
 	}
@@ -62,6 +55,20 @@ func newHTTPLink(d *router.Dial, o *Options, w *wallet, t *tally) (*httpLink, *r
 	l := &httpLink{StreamableHTTP: tr, url: d.URL, hop: hop, asked: newRequests(t), closed: make(chan struct{})}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil
+}
+
+// siteOf is where a server is, and whose certificate it must show ([certified]).
+func siteOf(d *router.Dial) (*url.URL, *tls.Config, error) {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, nil, errors.New("the url must be http:// or https:// with a host")
+	}
+	// Behind a proxy the address that is dialled is not the server's.
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && router.ServesMetadata(ip) {
+		return nil, nil, errLinkLocal
+	}
+	config, err := certified(u, d)
+	return u, config, err
 }
 
 // SendRequest makes one exchange. Its error is a *router.CallError.
@@ -133,11 +140,7 @@ func (l *httpLink) turnedDown(ex *exchange) *router.CallError {
 // SendNotification sends a message that has no answer.
 func (l *httpLink) SendNotification(ctx context.Context, n protocol.JSONRPCNotification) error {
 	if err := l.StreamableHTTP.SendNotification(ctx, n); err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err // without the URL, which may hold a credential
-		}
-		return notSent(router.Transport, "the notification could not be sent: "+excerpt(err.Error()), nil)
+		return notSent(router.Transport, "the notification could not be sent: "+excerpt(bare(err).Error()), nil)
 	}
 	return nil
 }
