@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"sync"
@@ -188,10 +187,7 @@ func (x *exchange) breakage(err error) *router.CallError {
 	if as := x.flight.settle(); as == cancelled || as == timedOut {
 		return x.flight.ended(x.sent.Load())
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err // without the URL, which may hold a credential
-	}
+	err = bare(err)
 	switch {
 	case !x.sent.Load():
 		return notSent(router.Transport, "the request could not be sent: "+excerpt(err.Error()), err)

@@ -64,25 +64,17 @@ func (l *httpLink) post(ctx context.Context, ex *exchange, req transport.JSONRPC
 // request is the POST of a message, with the headers of every request after the
 // handshake.
 func (l *httpLink) request(ctx context.Context, req transport.JSONRPCRequest, id int64, params []byte) (*http.Request, error) {
-	b := append(make([]byte, 0, len(params)+len(req.Method)+64), `{"jsonrpc":"2.0","id":`...)
-	b = append(strconv.AppendInt(b, id, 10), `,"method":`...)
-	b = strconv.AppendQuote(b, req.Method)
-	if len(params) > 0 {
-		b = append(append(b, `,"params":`...), params...)
+	data, err := encode(strconv.AppendInt(nil, id, 10), req.Method, params)
+	if err != nil {
+		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(append(b, '}')))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.New("the url cannot be used")
 	}
 	maps.Copy(r.Header, req.Header)
 	r.Header["Content-Type"], r.Header["Accept"] = jsonOnly, jsonOrFlow
-	version, _ := l.version.Load().(string)
-	if version != "" {
-		r.Header.Set(transport.HeaderKeyProtocolVersion, version)
-	}
-	if session := l.GetSessionId(); session != "" && !protocol.IsModernProtocol(version) {
-		r.Header.Set(transport.HeaderKeySessionID, session)
-	}
+	l.present(r.Header)
 	if u := r.URL.User; u != nil {
 		password, _ := u.Password()
 		r.SetBasicAuth(u.Username(), password)

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+	protocol "github.com/mark3labs/mcp-go/mcp"
 )
 
 // reply sends the answer to a request of the server, whenever it is there. (What
@@ -26,29 +26,23 @@ func (c *conn) reply(ctx context.Context, resp *transport.JSONRPCResponse) error
 		}
 		return nil
 	case *httpLink:
-		return l.reply(ctx, c.server.Dial.URL, c.version, data, http.Header{})
+		return l.reply(ctx, data, http.Header{})
 	}
 	return errors.New("the transport carries no answers")
 }
 
 // reply posts a message that has no answer but a status. It changes header.
-func (l *httpLink) reply(ctx context.Context, to, version string, data []byte, header http.Header) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(data))
+func (l *httpLink) reply(ctx context.Context, data []byte, header http.Header) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(data))
 	if err != nil {
 		return errors.New("the url cannot be used")
 	}
 	req.Header = header
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	l.present(req, version)
-	client := &http.Client{Transport: l.hop, CheckRedirect: l.hop.redirect}
-	resp, err := client.Do(req)
+	resp, err := l.ask(req)
 	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err // without the URL, which may hold a credential
-		}
-		return err
+		return bare(err)
 	}
 	resp.Body.Close() //nolint:errcheck // nothing in it matters
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -57,10 +51,19 @@ func (l *httpLink) reply(ctx context.Context, to, version string, data []byte, h
 	return nil
 }
 
+// ask makes one exchange over HTTP after the handshake.
+func (l *httpLink) ask(req *http.Request) (*http.Response, error) {
+	l.present(req.Header)
+	return (&http.Client{Transport: l.hop, CheckRedirect: l.hop.redirect}).Do(req)
+}
+
 // present adds what every request after the handshake carries.
-func (l *httpLink) present(req *http.Request, version string) {
-	req.Header.Set(transport.HeaderKeyProtocolVersion, version)
-	if id := l.GetSessionId(); id != "" {
-		req.Header.Set(transport.HeaderKeySessionID, id)
+func (l *httpLink) present(h http.Header) {
+	version, _ := l.version.Load().(string)
+	if version != "" {
+		h.Set(transport.HeaderKeyProtocolVersion, version)
+	}
+	if session := l.GetSessionId(); session != "" && !protocol.IsModernProtocol(version) {
+		h.Set(transport.HeaderKeySessionID, session)
 	}
 }

@@ -94,13 +94,12 @@ func (c *conn) overhear(ctx context.Context, l *httpLink, first chan struct{}) (
 			err = fmt.Errorf("%w: %s", errNoStream, recovered(r).Message)
 		}
 	}()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.Dial.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url, nil)
 	if err != nil {
 		return errNoStream // the URL was good before
 	}
 	req.Header.Set("Accept", "text/event-stream")
-	l.present(req, c.version)
-	resp, err := (&http.Client{Transport: l.hop, CheckRedirect: l.hop.redirect}).Do(req)
+	resp, err := l.ask(req)
 	if err != nil {
 		return err
 	}

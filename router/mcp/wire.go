@@ -140,11 +140,7 @@ func (w *Wire) Notify(ctx context.Context, n Notification) error {
 	if len(n.Params) > 0 && !json.Valid(n.Params) {
 		return notSent(router.CapabilityMismatch, "the notification's parameters are no JSON", nil)
 	}
-	params := []byte(n.Params)
-	if len(params) == 0 {
-		params = nil
-	}
-	data, err := encode(nil, n.Method, oneLine(params))
+	data, err := encode(nil, n.Method, oneLine(n.Params))
 	if err != nil {
 		return notSent(router.CapabilityMismatch, "the notification has no JSON form", err)
 	}
@@ -165,7 +161,7 @@ func (w *Wire) post(ctx context.Context, over link, method string, data []byte) 
 		if method != "" {
 			header = w.conn.headers(method, "")
 		}
-		if err := l.reply(ctx, w.conn.server.Dial.URL, w.conn.version, data, header); err != nil {
+		if err := l.reply(ctx, data, header); err != nil {
 			e := notSent(router.Transport, "the message could not be sent: "+excerpt(err.Error()), err)
 			return sessionSecret(l.GetSessionId()).mask(e)
 		}

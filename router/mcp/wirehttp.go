@@ -102,14 +102,14 @@ func (w *Wire) fetch(ctx context.Context, l *httpLink, s *sought, data []byte, h
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: s.leaves})
-	req, err := http.NewRequestWithContext(traced, http.MethodPost, w.conn.server.Dial.URL, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(traced, http.MethodPost, l.url, bytes.NewReader(data))
 	if err != nil {
 		return nil, notSent(router.Transport, "the url cannot be used", nil)
 	}
 	req.Header = header
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := w.ask(l, req)
+	resp, err := l.ask(req)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (w *Wire) fetch(ctx context.Context, l *httpLink, s *sought, data []byte, h
 	}
 	switch media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media {
 	case "application/json":
-		body, err := io.ReadAll(resp.Body)
+		body, err := whole(resp)
 		if err != nil {
 			return nil, err
 		}
@@ -130,11 +130,6 @@ func (w *Wire) fetch(ctx context.Context, l *httpLink, s *sought, data []byte, h
 	default:
 		return nil, fmt.Errorf("its content type is %s", quote(media))
 	}
-}
-
-func (w *Wire) ask(l *httpLink, req *http.Request) (*http.Response, error) {
-	l.present(req, w.conn.version)
-	return (&http.Client{Transport: l.hop, CheckRedirect: l.hop.redirect}).Do(req)
 }
 
 // answerIn reads a message that has to be the answer.
@@ -202,13 +197,13 @@ func (w *Wire) resume(ctx context.Context, l *httpLink, stream *eventReader) (io
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.conn.server.Dial.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set(headerLastID, stream.id)
-	resp, err := w.ask(l, req)
+	resp, err := l.ask(req)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,8 @@ func oneLine(raw []byte) []byte {
 	return raw
 }
 
-// encode writes a message of ours. id is JSON, nil for a notification.
+// encode writes a message of ours. id is JSON, nil for a notification;
+// params are, too, or nothing.
 func encode(id []byte, method string, params []byte) ([]byte, error) {
 	name, err := json.Marshal(method)
 	if err != nil {
@@ -94,7 +95,7 @@ func encode(id []byte, method string, params []byte) ([]byte, error) {
 		b = append(append(append(b, `"id":`...), id...), ',')
 	}
 	b = append(append(b, `"method":`...), name...)
-	if params != nil {
+	if len(params) > 0 {
 		b = append(append(b, `,"params":`...), params...)
 	}
 	return append(b, '}'), nil
