@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,21 +118,12 @@ func (c *conn) overhear(ctx context.Context, l *httpLink, first chan struct{}) (
 
 // events takes in the messages of an event stream, whose reader bounds each event.
 func (c *conn) events(ctx context.Context, stream io.Reader) error {
-	lines := bufio.NewReader(stream)
-	var event []byte
-	for {
-		line, err := lines.ReadBytes('\n')
+	for events := newEventReader(stream); ; {
+		message, err := events.next()
 		if err != nil {
 			return err
 		}
-		if len(bytes.TrimRight(line, "\r\n")) > 0 {
-			event = append(event, line...)
-			continue
-		}
-		if message := data(event); len(message) > 0 {
-			c.overheard(ctx, message)
-		}
-		event = nil
+		c.overheard(ctx, message)
 	}
 }
 
