@@ -8,15 +8,14 @@ import (
 	"fmt"
 	"strings"
 
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
 	"junction/router/mcp"
 	"junction/state"
 )
 
-// Names in a question to the client.
-const (
-	methodElicit = "elicitation/create"
-	onlyQuestion = "question" // its key in inputRequests: a call asks one thing at a time
-)
+// onlyQuestion is a question's key in inputRequests: a call asks one thing at a time.
+const onlyQuestion = "question"
 
 // mostParked bounds the calls that wait for a client to come back with an answer.
 const mostParked = 256
@@ -59,7 +58,7 @@ func (r *Handler) asking(c *call) state.Ask {
 		if c.modern {
 			return r.askLater(ctx, c, params)
 		}
-		reply, err := r.client.Ask(ctx, methodElicit, params)
+		reply, err := r.client.Ask(ctx, string(protocol.MethodElicitationCreate), params)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("the server's question to the client: %w", err)
@@ -146,8 +145,8 @@ func (r *Handler) askLater(ctx context.Context, c *call, params json.RawMessage)
 // park sends the client away with a question.
 func (r *Handler) park(q *question) mcp.Reply {
 	return answer(map[string]any{
-		"resultType": "input_required", "requestState": q.state, "_meta": map[string]any{metaServer: r.self()},
-		"inputRequests": map[string]any{onlyQuestion: map[string]any{"method": methodElicit, "params": q.params}},
+		"resultType": "input_required", "requestState": q.state, "_meta": map[string]any{protocol.MetaKeyServerInfo: r.self()},
+		"inputRequests": map[string]any{onlyQuestion: map[string]any{"method": protocol.MethodElicitationCreate, "params": q.params}},
 	})
 }
 

@@ -219,10 +219,8 @@ func (r *Handler) OnProgress(h router.HopInfo, _ router.AttemptInfo, p router.Pr
 	if err != nil {
 		return // no number: nothing that a client could use
 	}
-	r.client.Notify(mcp.Notification{Method: methodProgress, Params: params})
+	r.client.Notify(mcp.Notification{Method: string(protocol.MethodNotificationProgress), Params: params})
 }
-
-const methodProgress = "notifications/progress"
 
 func invalid(format string, args ...any) mcp.Reply {
 	return mcp.Reply{Error: &mcp.RPCError{Code: protocol.INVALID_PARAMS, Message: fmt.Sprintf(format, args...)}}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
 	"junction/router"
 	"junction/router/mcp"
 	"junction/state"
@@ -27,7 +29,7 @@ func TestACallGoesToAServerAndItsAnswerIsAToolsResult(t *testing.T) {
 		}
 		f.answer = says("fine")
 		later := result[toolResult](t, w.does(t.Context(), "tools/call", `{"name":"work","_meta":{`+modernMeta+`}}`))
-		if later.Content[0].Text != "fine" || later.Structured != nil || later.ResultType != "complete" || later.Meta[metaServer] == nil {
+		if later.Content[0].Text != "fine" || later.Structured != nil || later.ResultType != "complete" || later.Meta[protocol.MetaKeyServerInfo] == nil {
 			t.Errorf("%+v", later)
 		}
 	})
@@ -168,7 +170,7 @@ func TestProgressGoesToItsClientWhileItRisesAndNeverAfterTheAnswer(t *testing.T)
 				Progress float64
 				Total    float64
 			}
-			if err := json.Unmarshal(n.Params, &p); err != nil || n.Method != methodProgress || p.Token != "p-1" || p.Total != 4 {
+			if err := json.Unmarshal(n.Params, &p); err != nil || n.Method != string(protocol.MethodNotificationProgress) || p.Token != "p-1" || p.Total != 4 {
 				t.Errorf("%s %s", n.Method, n.Params)
 			}
 			told = append(told, p.Progress)

@@ -9,16 +9,6 @@ import (
 	"junction/router/mcp"
 )
 
-// Names that a request of the later era carries (MCP 2026-07-28, "Stateless").
-const (
-	methodDiscover   = "server/discover"
-	metaVersion      = "io.modelcontextprotocol/protocolVersion"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	metaServer       = "io.modelcontextprotocol/serverInfo"
-
-	codeVersion = -32022 // unsupported version
-)
-
 // modernVersion is the one version of the later era that is spoken here.
 const modernVersion = protocol.ProtocolVersion20260728
 
@@ -43,7 +33,7 @@ func readRequest(params json.RawMessage) (request, *mcp.RPCError) {
 			return q, &mcp.RPCError{Code: protocol.INVALID_PARAMS, Message: "the parameters cannot be read: " + err.Error()}
 		}
 	}
-	raw, told := q.Meta[metaVersion]
+	raw, told := q.Meta[protocol.MetaKeyProtocolVersion]
 	if !told {
 		return q, nil
 	}
@@ -56,11 +46,11 @@ func readRequest(params json.RawMessage) (request, *mcp.RPCError) {
 }
 
 func unsupported(version string) *mcp.RPCError {
-	data, err := json.Marshal(map[string]any{"supported": []string{modernVersion}, "requested": version})
+	data, err := json.Marshal(protocol.UnsupportedProtocolVersionData{Supported: []string{modernVersion}, Requested: version})
 	if err != nil {
 		data = nil // two texts: it cannot be
 	}
-	return &mcp.RPCError{Code: codeVersion, Message: fmt.Sprintf("protocol version %q is not spoken here", version), Data: data}
+	return &mcp.RPCError{Code: protocol.UNSUPPORTED_PROTOCOL_VERSION, Message: fmt.Sprintf("protocol version %q is not spoken here", version), Data: data}
 }
 
 // abilities are what a client can be asked for.
@@ -83,7 +73,7 @@ func abilitiesOf(capabilities json.RawMessage) abilities {
 // able is what the client that made a request can be asked for.
 func (r *Handler) able(q *request) abilities {
 	if q.modern {
-		return abilitiesOf(q.Meta[metaCapabilities])
+		return abilitiesOf(q.Meta[protocol.MetaKeyClientCapabilities])
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +110,7 @@ func (r *Handler) complete(result map[string]any) map[string]any {
 	if meta == nil {
 		meta = map[string]any{}
 	}
-	meta[metaServer] = r.self()
+	meta[protocol.MetaKeyServerInfo] = r.self()
 	result["_meta"], result["resultType"] = meta, "complete"
 	return result
 }

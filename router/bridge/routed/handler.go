@@ -144,7 +144,7 @@ func (r *Handler) Begin(ctx context.Context, method string, params json.RawMessa
 		r.greeted = abilitiesOf(q.Capabilities)
 		r.mu.Unlock()
 		return said(r.initialize(q))
-	case methodDiscover:
+	case string(protocol.MethodServerDiscover):
 		return said(r.discover())
 	case string(protocol.MethodPing):
 		return said(answer(struct{}{}))

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
 	"junction/router"
 	"junction/router/mcp"
 	"junction/state"
@@ -85,7 +87,7 @@ func (r *Handler) look() {
 			close(r.shown.first)
 		}
 		if changed {
-			r.client.Notify(mcp.Notification{Method: methodToolsChanged})
+			r.client.Notify(mcp.Notification{Method: protocol.MethodNotificationToolsListChanged})
 		}
 		select {
 		case <-r.life.Done():
@@ -94,8 +96,6 @@ func (r *Handler) look() {
 		}
 	}
 }
-
-const methodToolsChanged = "notifications/tools/list_changed"
 
 func (s shape) equal(o shape) bool {
 	return s.Name == o.Name && s.Description == o.Description && bytes.Equal(s.Input, o.Input) && bytes.Equal(s.Output, o.Output)

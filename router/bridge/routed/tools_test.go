@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	protocol "github.com/mark3labs/mcp-go/mcp"
+
 	"junction/router"
 	"junction/state"
 	"junction/state/expr"
@@ -98,7 +100,7 @@ func TestTheListWaitsForNoServerAndTheClientHearsWhenOneComes(t *testing.T) {
 		<-time.After(16 * time.Second)
 		synctest.Wait()
 		told := w.client.told()
-		if len(told) != 1 || told[0].Method != methodToolsChanged {
+		if len(told) != 1 || told[0].Method != protocol.MethodNotificationToolsListChanged {
 			t.Fatalf("told %+v", told)
 		}
 		if list = result[toolList](t, w.does(t.Context(), "tools/list", `{}`)); list.Tools[0].Description != "Does it." {
