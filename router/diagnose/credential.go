@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +27,7 @@ func (p *patient) held() []holding {
 	for _, c := range d.Auth {
 		h := holding{kind: mcp.SchemeKind(c.Scheme), where: "auth", token: c.Token, header: cmp.Or(c.Header, "Authorization")}
 		if c.File != "" {
-			h.token = tokenIn(c.File)
+			h.token = mcp.TokenIn(c.File)
 		}
 		all = append(all, h)
 	}
@@ -46,7 +44,7 @@ func (p *patient) held() []holding {
 			all = append(all, holding{kind: mcp.SchemeKind(scheme), where: "headers", token: token, header: "Authorization", fixed: true})
 		case strings.EqualFold(name, "Authorization"):
 			all = append(all, holding{kind: "a token without a scheme", where: "headers", token: v, header: "Authorization", fixed: true})
-		case secretName(name):
+		case mcp.SecretName(name):
 			kind := clean(name)
 			if mcp.SchemeKind(name) == "api-key" {
 				kind = "api-key"
@@ -58,39 +56,6 @@ func (p *patient) held() []holding {
 		all = append(all, holding{kind: "basic", where: "url", header: "Authorization", fixed: true})
 	}
 	return all
-}
-
-// secretName reports whether a header of that name carries a credential.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"key", "token", "secret", "auth", "cred", "cookie", "pass"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// maxToken bounds what is read of a token's file.
-const maxToken = 16 << 10
-
-// tokenIn is what stands in a token's file; "": it cannot be read, which the
-// client of package mcp says by itself.
-func tokenIn(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxToken))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
 }
 
 // kinds are those of credentials, for people.

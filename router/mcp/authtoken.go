@@ -46,6 +46,13 @@ func (f tokenFile) token(context.Context, demand) (issued, *router.CallError) {
 	return issued{token: text, look: rereadFile}, nil
 }
 
+// TokenIn is the token that a file holds now; "": none that could be shown, which a
+// call says by itself.
+func TokenIn(path string) string {
+	held, _ := tokenFile(path).token(context.Background(), demand{})
+	return held.token
+}
+
 // unfit says why a header cannot carry a token, without showing it.
 func unfit(token string) string {
 	switch {

@@ -105,7 +105,7 @@ func secretsOf(d *router.Dial) secrets {
 		}
 	}
 	for k, v := range d.Env {
-		if secretName(k) {
+		if SecretName(k) {
 			all = append(all, v)
 		} else {
 			all = append(all, urlSecrets(v)...) // such as a database's address
@@ -162,9 +162,9 @@ func argSecrets(args []string) []string {
 	for i, arg := range args {
 		name, v, joined := strings.Cut(arg, "=")
 		switch {
-		case joined && secretName(name):
+		case joined && SecretName(name):
 			all = append(all, v)
-		case !joined && strings.HasPrefix(arg, "-") && secretName(arg) && i+1 < len(args):
+		case !joined && strings.HasPrefix(arg, "-") && SecretName(arg) && i+1 < len(args):
 			all = append(all, args[i+1])
 		default:
 			all = append(all, urlSecrets(arg)...)
@@ -176,7 +176,9 @@ func argSecrets(args []string) []string {
 // sessionSecret masks the wire's session id, which is a credential.
 func sessionSecret(id string) secrets { return masking([]string{id}) }
 
-func secretName(name string) bool {
+// SecretName reports whether what has such a name, a header or a variable, holds a
+// credential.
+func SecretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED", "COOKIE"} {
 		if strings.Contains(name, word) {

@@ -42,7 +42,7 @@ func legible(s string, most int) string {
 // credentials reports whether d holds any, so that a 401 can be told apart.
 func credentials(d *router.Dial) bool {
 	for k := range d.Headers {
-		if secretName(k) {
+		if SecretName(k) {
 			return true
 		}
 	}
