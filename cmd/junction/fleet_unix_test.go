@@ -3,12 +3,14 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"junction/state"
+	"junction/state/childtest"
 	"junction/state/redis/redistest"
 )
 
@@ -164,9 +166,17 @@ edges:
 
 func send(t *testing.T, w *fleetWorker, s syscall.Signal) {
 	t.Helper()
-	if err := w.cmd.Process.Signal(s); err != nil {
+	if err := signalled(w.cmd.Process, s); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// signalled sends a signal; a process told to stop stands still when it returns.
+func signalled(p *os.Process, s syscall.Signal) error {
+	if s == syscall.SIGSTOP {
+		return childtest.Stop(p)
+	}
+	return p.Signal(s)
 }
 
 // until polls until something holds, for a minute at most.

@@ -89,7 +89,7 @@ func (s *liveServer) kill(t *testing.T) {
 
 func (s *liveServer) send(t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(signal); err != nil {
+	if err := signalled(s.cmd.Process, signal); err != nil {
 		t.Errorf("%s: %v", s.name, err)
 	}
 }

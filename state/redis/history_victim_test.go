@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"junction/state/childtest"
 	"junction/state/redis/redistest"
 )
 
@@ -126,11 +127,11 @@ func (v *victim) wait(least, most time.Duration) {
 
 // stop suspends the process, mostly for longer than its lease lasts.
 func (v *victim) stop() error {
-	if err := v.child.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := childtest.Stop(v.child.Process); err != nil {
 		return err
 	}
 	v.wait(200*time.Millisecond, 600*time.Millisecond)
-	return v.child.Process.Signal(syscall.SIGCONT)
+	return childtest.Cont(v.child.Process)
 }
 
 // unanswered waits until a reply to the process was lost, if it asks for any.

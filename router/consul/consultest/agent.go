@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/consul/api"
+
+	"junction/state/childtest"
 )
 
 // startWithin bounds a start: a second on an idle machine.
@@ -99,7 +101,7 @@ func (a *Agent) Restart() {
 // Stop suspends the agent: connections to it stay, and nothing answers.
 func (a *Agent) Stop() {
 	a.t.Helper()
-	if err := suspend(a.process.Process); err != nil {
+	if err := childtest.Stop(a.process.Process); err != nil {
 		a.t.Fatalf("the Consul agent could not be stopped: %v", err)
 	}
 }
@@ -107,7 +109,7 @@ func (a *Agent) Stop() {
 // Cont lets a stopped agent go on.
 func (a *Agent) Cont() {
 	a.t.Helper()
-	if err := resume(a.process.Process); err != nil {
+	if err := childtest.Cont(a.process.Process); err != nil {
 		a.t.Fatalf("the Consul agent could not be continued: %v", err)
 	}
 	if err := a.await(); err != nil {
@@ -144,7 +146,7 @@ func (a *Agent) start() error {
 	defer log.Close() // the child has its own
 	child := exec.Command(a.binary, "agent", "-dev", "-bind", "127.0.0.1", "-client", "127.0.0.1", "-log-level", "warn", "-config-file", file)
 	child.Stdout, child.Stderr = log, log
-	child.SysProcAttr = bound()
+	childtest.Bound(child)
 	if err := child.Start(); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"junction/state/childtest"
 )
 
 // startWithin bounds how long a server may take until it serves, on a machine
@@ -27,7 +29,7 @@ func launch(program, ready string, args []string) (*process, error) {
 	cmd := exec.Command(program, args...)
 	out := &output{ready: ready, seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = out, out
-	dieWithUs(cmd)
+	childtest.Bound(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}

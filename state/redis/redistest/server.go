@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"junction/state/childtest"
 )
 
 const serves = "Ready to accept connections"
@@ -144,7 +146,7 @@ func (s *Server) Restart() {
 // Stop suspends the server: it accepts connections and answers nothing.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if err := suspend(s.node.run.cmd.Process); err != nil {
+	if err := childtest.Stop(s.node.run.cmd.Process); err != nil {
 		s.t.Fatalf("stop redis-server: %v", err)
 	}
 }
@@ -152,7 +154,7 @@ func (s *Server) Stop() {
 // Cont lets a suspended server go on.
 func (s *Server) Cont() {
 	s.t.Helper()
-	if err := resume(s.node.run.cmd.Process); err != nil {
+	if err := childtest.Cont(s.node.run.cmd.Process); err != nil {
 		s.t.Fatalf("continue redis-server: %v", err)
 	}
 }
