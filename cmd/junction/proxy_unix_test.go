@@ -194,6 +194,34 @@ func TestAClientKeepsItsConnectionWhenAChildIsKilled(t *testing.T) {
 	}
 }
 
+func TestTheOneServerOfAFileIsReachedWhereALaterVersionOfItSays(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "junction.yaml")
+	says := func(command string) {
+		t.Helper()
+		text := fmt.Sprintf("mcpServers:\n  till:\n    command: %q\n    env: {%s: %q}\n", command, countEnv, filepath.Join(dir, "counts"))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(filepath.Join(dir, "nothing"))
+	p := proxy(t, nil, "--server", "till", "--config", file)
+	p.awaits("a server cannot be reached", 1)
+	says(self)
+	p.awaits("a server is connected", 1)
+	if got, err := p.call(t.Context(), "lookup", map[string]any{"n": 1}); err != nil || got != "1" {
+		t.Errorf("the call: %q, %v\n%s", got, err, p.said)
+	}
+	if err := p.end(); err != nil {
+		t.Errorf("it ended with %v\n%s", err, p.said)
+	}
+}
+
 func TestASignalEndsAProxyInOrder(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {

@@ -170,10 +170,11 @@ func (c *proxyCmd) ofFile(ctx context.Context, con console, log *slog.Logger) (*
 		}
 	}
 	log.Info("serving servers", "servers", orWord(listed(names), "none yet"), "file", orWord(app.ConfigPath, "none"))
+	build := bridge.NewSeveral
 	if len(c.Server) == 1 {
-		return bridge.New(f.servers(names), o), func() { closeApp(app, con) }, nil
+		build = bridge.New // transparent; its server is looked up anew for each connection
 	}
-	b := bridge.NewSeveral(f.servers(names), o)
+	b := build(f.servers(names), o)
 	following, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
