@@ -157,10 +157,7 @@ func (t *proxyThread) Keep(j *state.Journal) {
 		return
 	}
 	t.mu.Lock()
-	t.waiting = append(t.waiting, records...)
-	if over := len(t.waiting) - mostUnstored; over > 0 {
-		t.waiting, t.lost = slices.Delete(t.waiting, 0, over), t.lost+over
-	}
+	t.await(append(t.waiting, records...))
 	t.mu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
@@ -209,11 +206,17 @@ func (t *proxyThread) flush(ctx context.Context) bool {
 	t.log.Debug("records are not stored yet", "error", err)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waiting = append(records, t.waiting...)
-	if over := len(t.waiting) - mostUnstored; over > 0 {
-		t.waiting, t.lost = slices.Delete(t.waiting, 0, over), t.lost+over
-	}
+	t.await(append(records, t.waiting...))
 	return false
+}
+
+// await has the records wait, but for the oldest where they are too many. The caller
+// holds mu.
+func (t *proxyThread) await(records []state.Record) {
+	if over := len(records) - mostUnstored; over > 0 {
+		records, t.lost = slices.Delete(records, 0, over), t.lost+over
+	}
+	t.waiting = records
 }
 
 // keepLease renews the lease every third of its time, takes it anew where it was lost,
