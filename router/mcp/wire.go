@@ -39,8 +39,9 @@ type Wire struct {
 	errands errands
 
 	inbox   inbox
-	closing atomic.Bool // by us
-	ended   sync.Once   // told of
+	closing atomic.Bool   // by us
+	opened  chan struct{} // closed once Open is through
+	ended   sync.Once     // told of
 }
 
 // Modern says that the server speaks the later era (2026-07-28).

@@ -13,11 +13,11 @@ import (
 )
 
 // Open makes a connection to s that is the caller's own, and that the caller closes;
-// the client's end ends it too, Forget does not. It uses what hops use: the way to
-// start a process, credentials, limits, what was learnt of the server's era. g is who
-// the server is told that it speaks with. e may be told of messages before Open
-// returns. Attempts that fail are not paced here. ctx and Options.ConnectTimeout bound
-// the attempt, not the connection.
+// the client's end ends it too. Forget does not, but tokens are not renewed after it.
+// It uses what hops use: the way to start a process, credentials, limits, what was
+// learnt of the server's era. g is who the server is told that it speaks with. e may
+// be told of messages before Open returns. Attempts that fail are not paced here. ctx
+// and Options.ConnectTimeout bound the attempt, not the connection.
 func (c *Client) Open(ctx context.Context, s *router.Server, g Greeting, e Events) (w *Wire, fail *router.CallError) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -33,6 +33,8 @@ func (c *Client) Open(ctx context.Context, s *router.Server, g Greeting, e Event
 	}
 	w = &Wire{client: c, peer: p, greeting: g, events: e, repeats: repeats{limit: c.opts.MaxResponseBytes}}
 	w.life, w.leave = context.WithCancel(context.Background())
+	w.opened = make(chan struct{})
+	defer close(w.opened)
 	p.tell(Connecting)
 	begun := time.Now()
 	fail = w.connect(ctx)
@@ -44,7 +46,6 @@ func (c *Client) Open(ctx context.Context, s *router.Server, g Greeting, e Event
 		return nil, p.secrets.mask(fail)
 	}
 	p.tell(Ready)
-	c.work.Go(w.watch)
 	return w, nil
 }
 
@@ -73,6 +74,7 @@ func (w *Wire) connect(ctx context.Context) *router.CallError {
 	closed := c.closed
 	if !closed {
 		c.wires[w] = struct{}{}
+		c.work.Go(w.watch) // here, so that the client's end waits for it
 	}
 	c.mu.Unlock()
 	if closed {
@@ -85,6 +87,7 @@ func (w *Wire) connect(ctx context.Context) *router.CallError {
 
 // watch clears up when the connection ends, whoever brings it about.
 func (w *Wire) watch() {
+	<-w.opened // told of before its end is
 	<-w.conn.link.gone()
 	w.end(context.Background()) // the link bounds its own end
 }
