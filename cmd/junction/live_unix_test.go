@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,7 +16,8 @@ import (
 	"junction/state/redis/redistest"
 )
 
-// reviewAndPublish is a thread of one safe hop and one under a key.
+// reviewAndPublish is a thread of one safe hop and one under a key. TIMEOUT is the
+// maximum of each attempt.
 const reviewAndPublish = `
 workflow: review-and-publish
 state:
@@ -23,8 +25,8 @@ state:
   issues:  {type: array, reduce: append}
   receipt: {type: integer}
 nodes:
-  review:  {call: {capability: code-review, with: {code: "${change}", language: any}, timeout: 2s}, write: {issues: "${result.issues}"}}
-  publish: {call: {capability: publish, with: {text: "${change}"}, timeout: 2s}, write: {receipt: "${result.receipt}"}}
+  review:  {call: {capability: code-review, with: {code: "${change}", language: any}, timeout: TIMEOUT}, write: {issues: "${result.issues}"}}
+  publish: {call: {capability: publish, with: {text: "${change}"}, timeout: TIMEOUT}, write: {receipt: "${result.receipt}"}}
 edges:
   - start -> review -> publish -> end
 `
@@ -32,6 +34,7 @@ edges:
 // live is a fleet under a steady stream of threads, and what is held to.
 type live struct {
 	base    time.Duration // of a call
+	timeout time.Duration // of an attempt: beyond what a busy machine adds
 	rate    int           // threads a second
 	phases  []phase
 	seconds int
@@ -52,7 +55,7 @@ func (l *live) run(t *testing.T) {
 	f := newLiveFleet(t, dir, redistest.Start(t, "appendonly", "yes").Address(), liveServers(servers), 10*time.Second)
 	w := f.start(t)
 	at := w.servesAt(t)
-	put := f.feeder(t, reviewAndPublish)
+	put := f.feeder(t, strings.ReplaceAll(reviewAndPublish, "TIMEOUT", l.timeout.String()))
 	// All are known and met before the clock runs.
 	const first = 40
 	for n := range first {
@@ -194,7 +197,7 @@ func TestCallersSeeNothingOfAServersTroubleWhichTheLabForetells(t *testing.T) {
 		t.Skip("runs servers and a worker in processes of their own for half a minute; -short leaves it out")
 	}
 	const base = 100 * time.Millisecond
-	l := &live{base: base, rate: 30, seconds: 31, phases: []phase{slowed(3, 5, 4, base), killedOff(12, 3, 10), halfFailing(25, 5, 1)}}
+	l := &live{base: base, timeout: 20 * time.Second, rate: 30, seconds: 31, phases: []phase{slowed(3, 5, 4, base), killedOff(12, 3, 10), halfFailing(25, 5, 1)}}
 	l.run(t)
 	l.compare(t)
 }
