@@ -47,7 +47,8 @@ type Options struct {
 	Elicitation bool
 	// Logger receives what has no caller to be told. Default: nothing is logged.
 	Logger *slog.Logger
-	// OnStateChange observes connections. It must not block.
+	// OnStateChange observes connections, of one server in the order of what happens. It
+	// must neither block nor use the client.
 	OnStateChange func(server string, s State)
 	// OnHandshake observes each attempt to connect a server and read its tools once
 	// it has ended: how long it took, and the code of its failure, "" for none. It must

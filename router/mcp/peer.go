@@ -34,6 +34,9 @@ type peer struct {
 	drift    drift
 	closed   bool
 	conns    map[*conn]struct{} // those whose link is not stopped yet
+	news     []State            // to be told
+
+	telling sync.Mutex // held while news are told, one after another
 }
 
 // longestAsked bounds what a server's Retry-After can hold its own next
@@ -43,7 +46,6 @@ const longestAsked = time.Hour
 // dialing is an attempt that callers share.
 type dialing struct {
 	done chan struct{}
-	lost bool // a connection was found dead before
 	conn *conn
 	err  *router.CallError
 }
@@ -73,7 +75,32 @@ func sameDial(a, b *router.Dial) bool {
 		maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers) && slices.EqualFunc(a.Auth, b.Auth, sameCredential)
 }
 
-func (p *peer) tell(s State) { p.client.opts.OnStateChange(p.server.Load().ID, s) }
+// tell tells of states in the order in which they came about, which is that of mu: an
+// end that is noticed late must not be heard after what came next.
+func (p *peer) tell() {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	for {
+		p.mu.Lock()
+		news := p.news
+		p.news = nil
+		p.mu.Unlock()
+		if len(news) == 0 {
+			return
+		}
+		for _, s := range news {
+			p.client.opts.OnStateChange(p.server.Load().ID, s)
+		}
+	}
+}
+
+// becomes is a state that nothing else depends on.
+func (p *peer) becomes(s State) {
+	p.mu.Lock()
+	p.news = append(p.news, s)
+	p.mu.Unlock()
+	p.tell()
+}
 
 // get returns the connection, in use until its release is called. It opens one
 // where there is none; ctx bounds this caller's wait, not the attempt.
@@ -118,7 +145,7 @@ func (p *peer) attempt() (*dialing, *router.CallError) {
 		select {
 		case <-c.link.gone():
 			p.lostLocked(c)
-			d.lost = true
+			p.news = append(p.news, Lost)
 		default:
 			d.conn = c
 			close(d.done)
@@ -129,6 +156,7 @@ func (p *peer) attempt() (*dialing, *router.CallError) {
 		return nil, p.tooEarly(wait)
 	}
 	p.dialing = d
+	p.news = append(p.news, Connecting)
 	p.client.work.Go(func() { p.dial(d) })
 	return d, nil
 }
@@ -151,10 +179,7 @@ func (p *peer) tooEarly(wait time.Duration) *router.CallError {
 
 // dial runs one attempt and tells those who wait for it.
 func (p *peer) dial(d *dialing) {
-	if d.lost {
-		p.tell(Lost)
-	}
-	p.tell(Connecting)
+	p.tell()
 	ctx, cancel := context.WithTimeout(p.client.base, p.client.opts.ConnectTimeout)
 	defer cancel()
 	begun := time.Now()
@@ -183,11 +208,12 @@ func (p *peer) dial(d *dialing) {
 		d.conn = c
 		p.client.work.Go(func() { p.watch(c) })
 	}
+	p.news = append(p.news, now)
 	p.mu.Unlock()
 	if old != nil && e == nil {
 		old.retire()
 	}
-	p.tell(now)
+	p.tell()
 	close(d.done)
 }
 
@@ -225,12 +251,12 @@ func (p *peer) drop(c *conn) {
 	if was {
 		p.lostLocked(c)
 	}
-	closed := p.closed
+	if was && !p.closed {
+		p.news = append(p.news, Lost)
+	}
 	p.mu.Unlock()
 	c.retire()
-	if was && !closed {
-		p.tell(Lost)
-	}
+	p.tell()
 }
 
 // lostLocked forgets the connection. One that dies before any call succeeded
@@ -262,24 +288,24 @@ func (p *peer) refusedBy(c *conn, e *router.CallError) {
 		p.failures++
 		p.last, p.known = e, c.known.Load()
 		p.retryAt = time.Now().Add(p.client.opts.Backoff.delay(p.server.Load().ID, p.failures))
+		p.news = append(p.news, Waiting)
 	}
 	p.mu.Unlock()
 	c.retire()
-	if was {
-		p.tell(Waiting)
-	}
+	p.tell()
 }
 
 // retire lets calls in flight finish and then ends the connection.
 func (p *peer) retire() {
 	p.mu.Lock()
 	p.closed = true
+	p.news = append(p.news, Closed)
 	p.mu.Unlock()
 	if c := p.live.Swap(nil); c != nil {
 		c.retire()
 	}
 	p.wallet.close()
-	p.tell(Closed)
+	p.tell()
 }
 
 // close ends every connection at once. When ctx ends first, by force.

@@ -204,9 +204,9 @@ func (w *Wire) end(ctx context.Context) {
 		delete(w.client.wires, w)
 		w.client.mu.Unlock()
 		if w.closing.Load() {
-			w.peer.tell(Closed)
+			w.peer.becomes(Closed)
 		} else {
-			w.peer.tell(Lost)
+			w.peer.becomes(Lost)
 		}
 	})
 }

@@ -35,17 +35,17 @@ func (c *Client) Open(ctx context.Context, s *router.Server, g Greeting, e Event
 	w.life, w.leave = context.WithCancel(context.Background())
 	w.opened = make(chan struct{})
 	defer close(w.opened)
-	p.tell(Connecting)
+	p.becomes(Connecting)
 	begun := time.Now()
 	fail = w.connect(ctx)
 	p.handshook(time.Since(begun), fail)
 	if fail != nil {
 		w.leave()
 		w.errands.Wait()
-		p.tell(Waiting)
+		p.becomes(Waiting)
 		return nil, p.secrets.mask(fail)
 	}
-	p.tell(Ready)
+	p.becomes(Ready)
 	return w, nil
 }
 
