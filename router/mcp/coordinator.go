@@ -135,6 +135,10 @@ func (c *coordinator) leave(at time.Duration) bool {
 	return true
 }
 
+// stay takes leave back: nothing of the request was taken, and it may still be
+// withdrawn.
+func (c *coordinator) stay() { c.left = false }
+
 // answer takes the answer with the given id; noStray: it is the request's result.
 func (c *coordinator) answer(at time.Duration, id int64) Stray {
 	c.tick(at)

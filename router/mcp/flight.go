@@ -138,6 +138,13 @@ func (f *flight) leave() bool {
 	return f.is.leave(f.at())
 }
 
+// stay takes leave back: nothing of the request was taken.
+func (f *flight) stay() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.is.stay()
+}
+
 // answered takes an answer in; noStray: it is the request's result.
 func (f *flight) answered(id int64) Stray {
 	f.mu.Lock()

@@ -149,8 +149,5 @@ func (s *stdio) respond(line []byte) {
 	if err != nil {
 		return
 	}
-	select {
-	case s.queue <- &frame{data: append(data, '\n')}:
-	default:
-	}
+	s.out.offer(&frame{data: append(data, '\n')})
 }

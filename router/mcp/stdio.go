@@ -14,10 +14,6 @@ import (
 	"junction/router"
 )
 
-// queued is how many messages may wait for a child to read. A caller beyond it
-// waits with its own context.
-const queued = 16
-
 // stdio is a transport of mcp-go over a child's standard streams. Unlike
 // mcp-go's own, a message waits in a queue with its caller's context: a child
 // that does not read holds up nobody beyond their clocks, and what was still
@@ -26,7 +22,7 @@ type stdio struct {
 	child *child
 	limit int
 	start opening
-	queue chan *frame
+	out   *outlet
 	dead  chan struct{} // closed when nothing more will be read
 	cause error         // why, readable once dead is closed
 	deaf  atomic.Bool   // the child closed its input
@@ -45,14 +41,6 @@ type answer struct {
 	err   *router.CallError
 }
 
-// frame is one message on its way to the child.
-type frame struct {
-	data   []byte
-	flight *flight // of a request, which decides whether it may still leave; else nil
-
-	refused atomic.Bool // no byte of it was taken
-}
-
 var (
 	_ link                             = (*stdio)(nil)
 	_ transport.BidirectionalInterface = (*stdio)(nil)
@@ -61,9 +49,10 @@ var (
 func newStdio(ch *child, limit int, t *tally, w *Wire) *stdio {
 	s := &stdio{
 		child: ch, limit: limit, asked: newRequests(t), wire: w,
-		queue: make(chan *frame, queued), dead: make(chan struct{}),
+		dead: make(chan struct{}),
 	}
-	go s.write()
+	s.out = newOutlet(ch.stdin, s.dead, s.giveUp)
+	go s.out.run()
 	go s.read()
 	return s
 }
@@ -134,14 +123,13 @@ func (s *stdio) enqueue(ctx context.Context, f *frame) *router.CallError {
 		return s.death(false)
 	default:
 	}
-	select {
-	case s.queue <- f:
+	if s.out.put(f, ctx.Done()) {
 		return nil
-	case <-ctx.Done():
-		return ended(ctx, false)
-	case <-s.dead:
-		return s.death(false)
 	}
+	if ctx.Err() != nil {
+		return ended(ctx, false)
+	}
+	return s.death(false)
 }
 
 // death is the failure of a request that a dead child left behind.
@@ -164,24 +152,6 @@ func (s *stdio) SendNotification(ctx context.Context, n protocol.JSONRPCNotifica
 		return e
 	}
 	return nil
-}
-
-func (s *stdio) write() {
-	for {
-		select {
-		case f := <-s.queue:
-			if f.flight != nil && !f.flight.leave() {
-				continue
-			}
-			if n, err := s.child.stdin.Write(f.data); err != nil {
-				f.refused.Store(n == 0)
-				s.giveUp()
-				return
-			}
-		case <-s.dead:
-			return
-		}
-	}
 }
 
 // giveUp ends the link to a child that does not read any more: the reader finds
