@@ -58,7 +58,11 @@ type Front struct {
 	prefix   string // of our ids: nobody can guess it
 
 	wake chan struct{} // there is something to write
+	pen  chan struct{} // holds one while nobody writes
 	room chan struct{} // there is room in the outbox again
+
+	buf    []byte // for who has the pen, and
+	broken error  // of a write: nothing is written any more
 
 	mu      sync.Mutex
 	box     outbox
@@ -92,10 +96,11 @@ func NewFront(in io.Reader, out io.Writer, h Handler, o *FrontOptions) *Front {
 	f := &Front{
 		from: in, out: out, handler: h, requests: o.Requests, logger: o.Logger,
 		prefix: rand.Text(),
-		wake:   make(chan struct{}, 1), room: make(chan struct{}, 1), quiet: make(chan struct{}),
+		wake:   make(chan struct{}, 1), pen: make(chan struct{}, 1), room: make(chan struct{}, 1), quiet: make(chan struct{}),
 		gone: make(chan struct{}),
 		open: make(map[string]*frontCall), asked: make(map[string]*frontAsk),
 	}
+	f.pen <- struct{}{}
 	if f.longest = o.MaxMessage; f.longest <= 0 {
 		f.longest = 16 << 20
 	}

@@ -248,17 +248,24 @@ func (f *Front) finish(c *frontCall, method string, reply mcp.Reply) {
 		e.fault = fault(&mcp.RPCError{Code: codeInternal, Message: "the answer has no JSON form"})
 	}
 	c.cancel()
+	if f.settled(c, e) {
+		f.post()
+	}
+}
+
+// settled ends a request; false: its answer is not to be written.
+func (f *Front) settled(c *frontCall, e envelope) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer f.hush()
 	f.serving--
 	f.held -= c.size
 	if c.cancelled || f.state == frontClosed {
 		delete(f.open, c.key)
-	} else {
-		f.box.final(outgoing{envelope: e, answers: c})
-		signal(f.wake)
+		return false
 	}
-	f.hush()
+	f.box.final(outgoing{envelope: e, answers: c})
+	return true
 }
 
 // unwanted reports whether the client has given a request up: there may be no answer to

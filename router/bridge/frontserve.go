@@ -69,26 +69,63 @@ const batch = 64 << 10
 
 // write writes what is in the outbox, until last is closed and nothing is in it.
 func (f *Front) write(last <-chan struct{}) error {
-	var buf []byte
 	for {
 		ending := ended(last)
-		if buf = f.gather(buf[:0]); len(buf) == 0 {
-			if ending {
-				return nil
-			}
+		<-f.pen
+		some, err := f.writeBatch()
+		f.pen <- struct{}{}
+		switch {
+		case err != nil:
+			return err
+		case some:
+		case ending:
+			return nil
+		default:
 			select {
 			case <-f.wake:
 			case <-last:
 			}
-			continue
-		}
-		if _, err := f.out.Write(buf); err != nil {
-			return fmt.Errorf("writing to the client: %w", err)
-		}
-		if cap(buf) > 4*batch {
-			buf = nil
 		}
 	}
+}
+
+// post has what is in the outbox written: by its caller, who may wait for the client,
+// where nobody writes, which spares the way to another goroutine; else by write.
+func (f *Front) post() {
+	select {
+	case <-f.pen:
+		_, err := f.writeBatch()
+		f.pen <- struct{}{}
+		if err == nil && !f.unwritten() {
+			return // what has come since found the pen, or wakes the writer
+		}
+	default:
+	}
+	signal(f.wake)
+}
+
+func (f *Front) unwritten() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.box.empty()
+}
+
+// writeBatch writes as much as goes into one write; some: there was something. The
+// caller has the pen.
+func (f *Front) writeBatch() (some bool, err error) {
+	if f.broken != nil {
+		return false, f.broken
+	}
+	if f.buf = f.gather(f.buf[:0]); len(f.buf) == 0 {
+		return false, nil
+	}
+	if _, err := f.out.Write(f.buf); err != nil {
+		f.broken = fmt.Errorf("writing to the client: %w", err)
+	}
+	if cap(f.buf) > 4*batch {
+		f.buf = nil
+	}
+	return true, f.broken
 }
 
 func (f *Front) gather(buf []byte) []byte {

@@ -131,6 +131,8 @@ func (b *outbox) remove(e *list.Element) *report {
 	return r
 }
 
+func (b *outbox) empty() bool { return b.first == len(b.finals) && b.reports.Len() == 0 }
+
 // next takes the oldest message out; false: there is none.
 func (b *outbox) next() (o outgoing, ok bool) {
 	oldest := b.reports.Front()
