@@ -154,6 +154,9 @@ func (c *proxyCmd) Run(ctx context.Context, con console) error {
 	}
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
+	in, release := ready(con.in, con.out, con.err)
+	defer release()
+	con.in = in
 	aside := newAside(con.err)
 	defer aside.close()
 	log := c.logger(con, aside)
