@@ -55,13 +55,12 @@
 //
 // A request has left when its session has said so ([mcp.Request.Sent]), or has had
 // 100 ms for it: the next is handed over then. It has its place by arrival and keeps it
-// when it comes back. One that nothing is before is handed over by who waits for it,
-// where the session is one that does not hang; all others by the line's keeper, which
-// also takes that one when it finds it first. A session that is given up while its
-// server lives (it takes no new request, it forgot the session) has 30 s for what it
-// began; what leaves on the next one waits for that, up to 2 s, so that what comes back
-// is in its place before. Five sessions lost under one request are its end, whatever it
-// is.
+// when it comes back. One that nothing is before is handed over by who brings it, where
+// the session is one that does not hang; all others by the line's keeper. A session that
+// is given up while its server lives (it takes no new request, it forgot the session) has
+// 30 s for what it began; what leaves on the next one waits for that, up to 2 s, so that
+// what comes back is in its place before. Five sessions lost under one request are its
+// end, whatever it is.
 //
 //	cancel · queued                      the request leaves the queue, nothing is sent
 //	cancel · sent                        the session tells the server, the answer is dropped

@@ -124,7 +124,10 @@ func (h *behind) beginLater(ctx context.Context, p *passage) func() mcp.Reply {
 		p.done <- outcome{reply, fail}
 	}) {
 		p.cancel()
-		return func() mcp.Reply { return p.answer(unfinished(router.Cancelled, "the bridge has ended")) }
+		return func() mcp.Reply {
+			reply, fail := wait()
+			return p.answer(outcome{reply, fail})
+		}
 	}
 	return func() mcp.Reply { return p.next(ctx) }
 }

@@ -47,10 +47,27 @@ type hinted struct {
 // Do implements [Session].
 func (s *hinted) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
 	reply, fail := s.Session.Do(ctx, r)
+	s.learn(r, reply, fail)
+	return reply, fail
+}
+
+// Start implements [punctual] where the session itself does.
+func (s *hinted) Start(ctx context.Context, r *mcp.Request) func() (mcp.Reply, *router.CallError) {
+	wait := s.Session.(punctual).Start(ctx, r)
+	if r.Method != string(protocol.MethodToolsList) {
+		return wait
+	}
+	return func() (mcp.Reply, *router.CallError) {
+		reply, fail := wait()
+		s.learn(r, reply, fail)
+		return reply, fail
+	}
+}
+
+func (s *hinted) learn(r *mcp.Request, reply mcp.Reply, fail *router.CallError) {
 	if r.Method == string(protocol.MethodToolsList) && fail == nil && reply.Error == nil {
 		s.hints.take(reply.Result)
 	}
-	return reply, fail
 }
 
 // Punctual says what the session itself says.

@@ -108,26 +108,47 @@ func NewLine(dial Dial, o *LineOptions) *Line {
 // wait returns its outcome. When ctx ends the request is not sent any more, or its
 // answer is not waited for. Every error says what became of the request.
 //
-// wait is to be called, and soon: it makes the request itself where nothing is before it.
-// Until then the request keeps its place in the queue, and leaves when something comes
-// that would wait behind it.
+// wait is to be called, and soon: where nothing is before the request it leaves at once,
+// and wait is what takes in its answer.
 func (l *Line) Begin(ctx context.Context, r *Request) (wait func() (mcp.Reply, *router.CallError)) {
 	w := &errand{ctx: ctx, request: r, done: make(chan struct{})}
+	v, out := l.enter(w)
+	if v == nil {
+		return w.wait
+	}
+	var rest func()
+	defer func() {
+		if rest == nil { // Make panicked
+			l.unsent(v, w, out)
+		}
+	}()
+	rest = l.start(v, w, out)
+	var once sync.Once
+	return func() (mcp.Reply, *router.CallError) {
+		once.Do(rest)
+		return w.wait()
+	}
+}
+
+// enter takes w in. Where nothing is before it, it is not queued: it leaves on v, by its
+// caller.
+func (l *Line) enter(w *errand) (v *live, out *leaving) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.admit(w); e != nil {
 		w.end(mcp.Reply{}, e)
-		return w.wait
+		return nil, nil
 	}
+	now := time.Now()
 	l.places++
-	w.place, w.until = l.places, time.Now().Add(l.o.Wait)
-	l.waiting.add(w)
-	if l.direct(w, time.Now()) {
-		return func() (mcp.Reply, *router.CallError) { return l.carryDirectly(w) }
+	w.place, w.until = l.places, now.Add(l.o.Wait)
+	if l.direct(now) {
+		return l.live, l.sends(l.live, w, now)
 	}
+	l.waiting.add(w)
 	l.watch(w)
 	l.signal()
-	return w.wait
+	return nil, nil
 }
 
 // watch looks at a request's clocks and its caller from here on.

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"net/http"
-	"sync"
 	"time"
 
 	"junction/router"
@@ -18,26 +17,40 @@ const mostLost = 5
 // answer for it: the request may be why.
 const mostRests = 10
 
-// carry makes a request on v, and says so when the next may leave.
-func (l *Line) carry(v *live, w *errand, out *leaving) {
-	next := sync.OnceFunc(func() { close(out.left) })
-	defer next()
+// start begins a request on v, and says so when the next may leave; rest, which is to be
+// called, waits for the answer and takes it in. Where v is punctual nothing is waited for
+// before that.
+func (l *Line) start(v *live, w *errand, out *leaving) (rest func()) {
 	ctx, stop := v.during(w.ctx)
-	defer stop()
 	r := *w.request.Make(v.session)
 	told := r.Sent
 	r.Sent = func() {
-		next()
+		out.goes()
 		if told != nil {
 			told()
 		}
 	}
-	if ctx.Err() != nil { // its caller has left, or v is lost
-		l.back(v, w, mcp.Reply{}, &router.CallError{Code: router.Cancelled, Execution: state.NotExecuted, Message: "it was not sent"})
-		return
+	wait := func() (mcp.Reply, *router.CallError) { return v.session.Do(ctx, &r) }
+	left := ctx.Err() != nil // its caller, or v is lost
+	if !left && v.start != nil {
+		wait = v.start.Start(ctx, &r)
 	}
-	reply, e := v.session.Do(ctx, &r)
-	l.back(v, w, reply, e)
+	return func() {
+		defer stop()
+		if left {
+			l.unsent(v, w, out)
+			return
+		}
+		defer out.goes()
+		reply, e := wait()
+		l.back(v, w, reply, e)
+	}
+}
+
+// unsent takes in a request that did not leave.
+func (l *Line) unsent(v *live, w *errand, out *leaving) {
+	out.goes()
+	l.back(v, w, mcp.Reply{}, &router.CallError{Code: router.Cancelled, Execution: state.NotExecuted, Message: "it was not sent"})
 }
 
 // back takes in what became of a request on v.

@@ -23,14 +23,16 @@ func connected(t *testing.T, o *LineOptions, prepare func(*stand)) (*Line, *scri
 	return l, s, s.session(1)
 }
 
-func TestARequestWithNothingBeforeItIsMadeByWhoWaitsForIt(t *testing.T) {
+func TestARequestWithNothingBeforeItLeavesAtOnceByWhoBringsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, _, v := connected(t, &LineOptions{}, nil)
 		a := taken(t, l, "a", false)
-		synctest.Wait()
-		if got := v.methods(); len(got) > 0 || l.Status().Queued != 1 {
-			t.Fatalf("sent were %v, with %d in the queue", got, l.Status().Queued)
+		v.mu.Lock()
+		sent := len(v.sent)
+		v.mu.Unlock()
+		if sent != 1 || l.Status().Queued != 0 {
+			t.Fatalf("%d were sent, with %d in the queue", sent, l.Status().Queued)
 		}
 		a.awaited()
 		v.of("a").answer <- says("a")
@@ -68,8 +70,8 @@ func TestRequestsLeaveInOrderInWhateverOrderTheyAreWaitedFor(t *testing.T) {
 	})
 }
 
-// The one before is made by its own caller, and slow to have its place.
-func TestNothingOvertakesARequestThatIsMadeByWhoWaitsForIt(t *testing.T) {
+// The one before is begun by its own caller, and slow to have its place.
+func TestNothingOvertakesARequestThatIsBegunByWhoBringsIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ slow, after time.Duration }{
 		"written slowly": {30 * time.Millisecond, 30 * time.Millisecond},
@@ -102,38 +104,30 @@ func TestNothingOvertakesARequestThatIsMadeByWhoWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestARequestThatNobodyWaitsForYet(t *testing.T) {
+func TestARequestThatHasLeftAndThatNobodyWaitsForYet(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]func(t *testing.T, l *Line, s *scripted, a *trial){
-		"is not sent when it is cancelled": func(t *testing.T, _ *Line, s *scripted, a *trial) {
+		"may be cancelled": func(t *testing.T, _ *Line, _ *scripted, a *trial) {
 			a.cancel()
-			a.awaited().failed(t, router.Cancelled, state.NotExecuted)
-			if got := s.session(1).methods(); len(got) > 0 {
-				t.Errorf("sent were %v", got)
-			}
+			a.awaited().failed(t, router.Cancelled, state.Unknown)
 		},
-		"waits for the next session when this one is lost": func(t *testing.T, _ *Line, s *scripted, a *trial) {
+		"is lost with its session": func(t *testing.T, _ *Line, s *scripted, a *trial) {
 			s.session(1).die("crashed")
-			s.after(1).of("a").answer <- says("a")
+			synctest.Wait()
+			a.awaited().failed(t, router.Transport, state.Unknown)
+		},
+		"holds up no other one": func(t *testing.T, l *Line, s *scripted, a *trial) {
+			b := begin(t, l, "b", false)
+			s.session(1).of("b").answer <- says("b")
+			b.answered(t)
+			s.session(1).of("a").answer <- says("a")
 			a.awaited().answered(t)
-			if got := s.session(1).methods(); len(got) > 0 {
-				t.Errorf("sent on the lost session were %v", got)
-			}
 		},
-		"waits no longer than any other": func(t *testing.T, _ *Line, s *scripted, a *trial) {
-			s.refuses(always(refusal))
-			s.session(1).die("crashed")
-			start := time.Now()
-			a.awaited().failed(t, router.Transport, state.NotExecuted)
-			if took := a.at.Sub(start); took != 2*time.Minute {
-				t.Errorf("it waited %s", took)
-			}
-		},
-		"is ended with the line": func(t *testing.T, l *Line, _ *scripted, a *trial) {
+		"is ended with the line, which does not wait for ever": func(t *testing.T, l *Line, _ *scripted, a *trial) {
 			start := time.Now()
 			l.Close(context.Background())
-			a.awaited().failed(t, router.Transport, state.NotExecuted)
-			if took := time.Since(start); took > 0 {
+			a.awaited().failed(t, router.Transport, state.Unknown)
+			if took := time.Since(start); took != 2*returning {
 				t.Errorf("closing took %s", took)
 			}
 		},
@@ -142,13 +136,17 @@ func TestARequestThatNobodyWaitsForYet(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l, s, _ := connected(t, &LineOptions{}, nil)
-				c(t, l, s, taken(t, l, "a", false))
+				a := taken(t, l, "a", false)
+				c(t, l, s, a)
+				if got := s.session(1).methods(); got[0] != "a" {
+					t.Errorf("sent were %v", got)
+				}
 			})
 		})
 	}
 }
 
-func TestWhatIsMadeByWhoWaitsForItFollowsTheSameRulesWhenItIsLost(t *testing.T) {
+func TestWhatIsBegunByWhoBringsItFollowsTheSameRulesWhenItIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, s, v := connected(t, &LineOptions{}, nil)
@@ -197,7 +195,7 @@ func TestARequestThatRestsOfItsOwnIsMadeAgainForWhoWaits(t *testing.T) {
 	})
 }
 
-func TestASessionThatMayHangIsNotTrustedWithWhoWaits(t *testing.T) {
+func TestASessionThatMayHangIsNotTrustedWithWhoBringsARequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, _, v := connected(t, &LineOptions{PingInterval: -1}, func(v *stand) { v.deaf = true })

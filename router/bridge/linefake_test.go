@@ -141,30 +141,43 @@ func (s *scripted) after(n int) *stand {
 func pass(d time.Duration) { <-time.After(d) }
 
 func (v *stand) Do(ctx context.Context, r *mcp.Request) (mcp.Reply, *router.CallError) {
+	return v.Start(ctx, r)()
+}
+
+// Start has the request leave at once, unless it is slow.
+func (v *stand) Start(ctx context.Context, r *mcp.Request) (wait func() (mcp.Reply, *router.CallError)) {
 	c := &sending{method: r.Method, at: time.Now(), ctx: ctx, begun: ctx.Err(), answer: make(chan fate, 1)}
 	v.mu.Lock()
 	v.sent = append(v.sent, c)
 	v.mu.Unlock()
-	reply, e := v.serve(ctx, r, c)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	c.end, c.over = fate{reply, e}, time.Now()
-	return c.end.reply, c.end.err
+	sent := func() {
+		if r.Sent != nil {
+			r.Sent()
+		}
+	}
+	if v.slow == nil {
+		sent()
+	}
+	return func() (mcp.Reply, *router.CallError) {
+		if v.slow != nil {
+			v.slow(c)
+			sent()
+		}
+		reply, e := v.serve(c)
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		c.end, c.over = fate{reply, e}, time.Now()
+		return c.end.reply, c.end.err
+	}
 }
 
 // serve waits for what becomes of a request.
-func (v *stand) serve(ctx context.Context, r *mcp.Request, c *sending) (mcp.Reply, *router.CallError) {
-	if v.slow != nil {
-		v.slow(c)
-	}
-	if r.Sent != nil {
-		r.Sent()
-	}
+func (v *stand) serve(c *sending) (mcp.Reply, *router.CallError) {
 	if v.auto {
 		v.hear()
-		return says(r.Method).reply, nil
+		return says(c.method).reply, nil
 	}
-	over := ctx.Done()
+	over := c.ctx.Done()
 	if v.deaf {
 		over = nil
 	}
@@ -221,7 +234,7 @@ func (v *stand) Heard() int64 {
 	return v.heard
 }
 
-// Punctual is what it says of its Do before it is in use.
+// Punctual is what it says before it is in use.
 func (v *stand) Punctual() bool { return !v.deaf }
 
 func (v *stand) Modern() bool              { return false }

@@ -164,7 +164,7 @@ func (l *Line) serve(v *live) {
 		case w.note != nil:
 			v.note(w)
 		default:
-			l.work.Go(func() { l.carry(v, w, out) })
+			l.work.Go(func() { l.start(v, w, out)() })
 		}
 	}
 }

@@ -24,18 +24,18 @@ const (
 
 // live is a session in use by a line, and what is under way on it.
 type live struct {
-	session  Session
-	began    time.Time
-	punctual bool            // its Do may run on the goroutine of who waits
-	ctx      context.Context // of what is under way
-	stop     context.CancelFunc
-	lost     chan struct{}        // closed when it was given up
-	settled  chan struct{}        // closed when nothing new has to wait for what is under way
-	drained  chan struct{}        // closed when it was given up and nothing is under way
-	notes    chan *errand         // leave one after another
-	out      map[*errand]struct{} // under way, until their Do returns; guarded by the line
-	why      *router.CallError    // it was given up; nil: the line was closed; guarded by the line
-	forced   bool                 // nothing was to be expected of it any more; guarded by the line
+	session Session
+	began   time.Time
+	start   punctual        // the session, where that may be begun by who brings a request; else nil
+	ctx     context.Context // of what is under way
+	stop    context.CancelFunc
+	lost    chan struct{}        // closed when it was given up
+	settled chan struct{}        // closed when nothing new has to wait for what is under way
+	drained chan struct{}        // closed when it was given up and nothing is under way
+	notes   chan *errand         // leave one after another
+	out     map[*errand]struct{} // under way, until their Do returns; guarded by the line
+	why     *router.CallError    // it was given up; nil: the line was closed; guarded by the line
+	forced  bool                 // nothing was to be expected of it any more; guarded by the line
 }
 
 func newLive(ctx context.Context, s Session) *live {
@@ -44,8 +44,8 @@ func newLive(ctx context.Context, s Session) *live {
 		lost: make(chan struct{}), settled: make(chan struct{}), drained: make(chan struct{}),
 	}
 	v.ctx, v.stop = context.WithCancel(ctx)
-	if p, ok := s.(punctual); ok {
-		v.punctual = p.Punctual()
+	if p, ok := s.(punctual); ok && p.Punctual() {
+		v.start = p
 	}
 	return v
 }

@@ -33,10 +33,17 @@ type Session interface {
 	Close(ctx context.Context)
 }
 
-// punctual is a [Session] that may say that its Do returns as soon as its ctx ends,
-// whatever the server does. Only such a one is trusted with the goroutine of who waits
-// for the answer; any other may hang without a request hanging with it.
-type punctual interface{ Punctual() bool }
+// punctual is a [Session] that may say that a request of it waits for nobody but the
+// server, and for that no longer than its ctx. Only such a one is trusted with the
+// goroutines of who brings requests and who waits for answers; any other may hang without
+// a request hanging with it.
+type punctual interface {
+	Punctual() bool
+	// Start is Do in two halves, of which the first does not wait: where the server has
+	// room for the request it has left, and r.Sent was told, when Start returns. wait is
+	// called once and does the rest.
+	Start(ctx context.Context, r *mcp.Request) (wait func() (mcp.Reply, *router.CallError))
+}
 
 // Dial opens a session. What the server sends by itself goes to e from the first
 // message after the handshake.

@@ -84,44 +84,83 @@ func (s *stdio) exchange(ctx context.Context, req transport.JSONRPCRequest) (*tr
 		return nil, notSent(router.Transport, fmt.Sprintf("the request has no JSON form: %v", err), err)
 	}
 	ctx, ex := withExchange(ctx, id)
-	a, e := s.carry(ctx, ex, append(data, '\n'), nil)
+	a, e := s.carry(ctx, ex, append(data, '\n'))
 	return a.resp, e
 }
 
-// carry makes an exchange with a line that is ready; queued, which may be nil, is
-// told when the line has its place among those that go to the child.
-func (s *stdio) carry(ctx context.Context, ex *exchange, line []byte, queued func()) (answer, *router.CallError) {
-	f, reply := ex.flight, make(chan answer, 1)
-	s.asked.add(ex.id, f, reply)
-	defer func() { s.asked.end(ex.id, f.settle()) }()
-	out := &frame{data: line, flight: f}
-	if e := s.enqueue(ctx, out); e != nil {
-		return answer{}, e
+// carry makes an exchange with a line that is ready.
+func (s *stdio) carry(ctx context.Context, ex *exchange, line []byte) (answer, *router.CallError) {
+	return s.begin(ex, line, nil).wait(ctx)
+}
+
+// piped is an exchange that was begun.
+type piped struct {
+	link   *stdio
+	id     int64
+	flight *flight
+	reply  chan answer // has room for the one
+	out    *frame
+	placed func() // told when the line has its place; nil: nobody, or it was
+	away   bool   // the line has it
+}
+
+// begin begins an exchange without waiting: where the child has room the line has left.
+// placed, which may be nil, is told when it has its place among those that go to the
+// child. The wait that follows must be called.
+func (s *stdio) begin(ex *exchange, line []byte, placed func()) *piped {
+	p := &piped{link: s, id: ex.id, flight: ex.flight, reply: make(chan answer, 1), placed: placed}
+	p.out = &frame{data: line, flight: p.flight}
+	s.asked.add(p.id, p.flight, p.reply)
+	if s.alive() && s.out.now(p.out) {
+		p.place()
 	}
-	if queued != nil {
-		queued()
+	return p
+}
+
+func (p *piped) place() {
+	if p.away = true; p.placed != nil {
+		p.placed()
+	}
+}
+
+// wait waits for the answer.
+func (p *piped) wait(ctx context.Context) (answer, *router.CallError) {
+	s, f := p.link, p.flight
+	defer func() { s.asked.end(p.id, f.settle()) }()
+	if !p.away {
+		if e := s.enqueue(ctx, p.out); e != nil {
+			return answer{}, e
+		}
+		p.place()
 	}
 	select {
-	case a := <-reply:
+	case a := <-p.reply:
 		return a, a.err
 	case <-ctx.Done():
 	case <-s.dead:
 	}
 	switch f.settle() {
 	case completed: // first: the result stands, and is being handed over
-		a := <-reply
+		a := <-p.reply
 		return a, a.err
 	case failed:
-		return answer{}, s.death(f.left() && !out.refused.Load())
+		return answer{}, s.death(f.left() && !p.out.refused.Load())
 	}
 	return answer{}, f.ended(f.left())
 }
 
-func (s *stdio) enqueue(ctx context.Context, f *frame) *router.CallError {
+func (s *stdio) alive() bool {
 	select {
 	case <-s.dead:
-		return s.death(false)
+		return false
 	default:
+		return true
+	}
+}
+
+func (s *stdio) enqueue(ctx context.Context, f *frame) *router.CallError {
+	if !s.alive() {
+		return s.death(false)
 	}
 	if s.out.put(f, ctx.Done()) {
 		return nil

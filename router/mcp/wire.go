@@ -76,65 +76,112 @@ func (w *Wire) Why() *router.CallError {
 // the connection's. When ctx ends the server is told, as its era and transport want
 // it. No callback of r runs any more once Do has returned.
 func (w *Wire) Do(ctx context.Context, r *Request) (reply Reply, e *router.CallError) {
-	defer func() {
-		if p := recover(); p != nil {
-			reply, e = Reply{}, recovered(p)
-		}
-		if e != nil {
-			e = w.peer.secrets.mask(e)
-		}
-	}()
-	if r.Method == string(protocol.MethodInitialize) {
-		return Reply{}, notSent(router.CapabilityMismatch, "the handshake is done", nil)
+	l, overHTTP := w.conn.link.(*httpLink)
+	if !overHTTP {
+		return w.Start(ctx, r)()
 	}
-	if w.modern && w.conn.http && !fitsHeader(r.Method) {
-		return Reply{}, notSent(router.CapabilityMismatch, "the method's name "+quote(r.Method)+" cannot be repeated in a header", nil)
-	}
-	id := w.conn.ids.Add(1)
-	params, e := w.params(id, r)
+	defer w.mend(&reply, &e)
+	d, e := w.draft(ctx, r)
 	if e != nil {
 		return Reply{}, e
 	}
-	data, err := encode(strconv.AppendInt(nil, id, 10), r.Method, params)
-	if err != nil {
-		return Reply{}, notSent(router.CapabilityMismatch, "the request has no JSON form", err)
-	}
-	s := w.inbox.seek(id, r)
-	defer w.inbox.found(id, s)
-	ctx, ex := withExchange(ctx, id)
-	switch l := w.conn.link.(type) {
-	case *stdio:
-		reply, e = w.overPipe(ctx, l, ex, s, data)
-	case *httpLink:
-		reply, e = w.overHTTP(ctx, l, ex, s, data, w.headers(ctx, r.Method, params))
-	}
+	defer w.inbox.found(d.id, d.sought)
+	reply, e = w.overHTTP(d.ctx, l, d.exchange, d.sought, d.data, w.headers(d.ctx, r.Method, d.params))
+	return w.sum(d, reply, e)
+}
+
+// Punctual says that Start may be used: a request waits for nobody but the server, and
+// for that no longer than its ctx. Over HTTP that is up to others, too.
+func (w *Wire) Punctual() bool { return !w.conn.http }
+
+// Start is Do in two halves, of which the first does not wait: where the server has room
+// for the request it has left when Start returns. wait, which is to be called, does the
+// rest.
+func (w *Wire) Start(ctx context.Context, r *Request) (wait func() (Reply, *router.CallError)) {
+	var d *draft
+	var p *piped
+	var reply Reply
+	var e *router.CallError
+	func() {
+		defer w.mend(&reply, &e)
+		if d, e = w.draft(ctx, r); e == nil {
+			p = w.conn.link.(*stdio).begin(d.exchange, append(d.data, '\n'), d.sought.leaves)
+		}
+	}()
 	if e != nil {
-		if !(w.conn.http && w.modern) && e.Execution == state.Unknown && ex.flight.owesNotice() {
-			w.conn.sayCancelled(id, e.Message)
+		return func() (Reply, *router.CallError) { return reply, e }
+	}
+	return func() (reply Reply, e *router.CallError) {
+		defer w.mend(&reply, &e)
+		defer w.inbox.found(d.id, d.sought)
+		a, e := p.wait(d.ctx)
+		if e == nil {
+			reply, e = a.whole.reply()
+		}
+		return w.sum(d, reply, e)
+	}
+}
+
+// draft is a request that is ready to leave.
+type draft struct {
+	id       int64
+	request  *Request
+	ctx      context.Context
+	exchange *exchange
+	sought   *sought
+	params   []byte
+	data     []byte // the whole message
+}
+
+// draft writes a request, and has the inbox look out for what belongs to it.
+func (w *Wire) draft(ctx context.Context, r *Request) (*draft, *router.CallError) {
+	if r.Method == string(protocol.MethodInitialize) {
+		return nil, notSent(router.CapabilityMismatch, "the handshake is done", nil)
+	}
+	if w.modern && w.conn.http && !fitsHeader(r.Method) {
+		return nil, notSent(router.CapabilityMismatch, "the method's name "+quote(r.Method)+" cannot be repeated in a header", nil)
+	}
+	d := &draft{id: w.conn.ids.Add(1), request: r}
+	var e *router.CallError
+	if d.params, e = w.params(d.id, r); e != nil {
+		return nil, e
+	}
+	var err error
+	if d.data, err = encode(strconv.AppendInt(nil, d.id, 10), r.Method, d.params); err != nil {
+		return nil, notSent(router.CapabilityMismatch, "the request has no JSON form", err)
+	}
+	d.ctx, d.exchange = withExchange(ctx, d.id)
+	d.sought = w.inbox.seek(d.id, r)
+	return d, nil
+}
+
+// sum is the outcome of a request for who made it. The server is told where it may
+// still work on what nobody waits for.
+func (w *Wire) sum(d *draft, reply Reply, e *router.CallError) (Reply, *router.CallError) {
+	if e != nil {
+		if !(w.conn.http && w.modern) && e.Execution == state.Unknown && d.exchange.flight.owesNotice() {
+			w.conn.sayCancelled(d.id, e.Message)
 		}
 		return Reply{}, e
 	}
 	if reply.Error != nil {
 		reply.Error = w.unshown(reply.Error)
 	}
-	if w.modern && w.conn.http && r.Method == string(protocol.MethodToolsList) && reply.Error == nil {
-		w.repeats.learn(params, reply.Result)
+	if w.modern && w.conn.http && d.request.Method == string(protocol.MethodToolsList) && reply.Error == nil {
+		w.repeats.learn(d.params, reply.Result)
 	}
 	return reply, nil
 }
 
-// overPipe makes a request over a child's streams.
-func (w *Wire) overPipe(ctx context.Context, l *stdio, ex *exchange, s *sought, data []byte) (Reply, *router.CallError) {
-	a, e := l.carry(ctx, ex, append(data, '\n'), s.leaves)
-	if e != nil {
-		return Reply{}, e
+// mend is deferred: a panic becomes an error, and none shows a secret.
+func (w *Wire) mend(reply *Reply, e **router.CallError) {
+	if p := recover(); p != nil {
+		*reply, *e = Reply{}, recovered(p)
 	}
-	return a.whole.reply()
+	if *e != nil {
+		*e = w.peer.secrets.mask(*e)
+	}
 }
-
-// Punctual says that Do returns as soon as its ctx ends. Over HTTP that is up to others,
-// too.
-func (w *Wire) Punctual() bool { return !w.conn.http }
 
 // Notify sends a message that has no answer.
 func (w *Wire) Notify(ctx context.Context, n Notification) error {

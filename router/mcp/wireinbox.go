@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -60,9 +61,14 @@ func (b *inbox) of(raw json.RawMessage) (s *sought, id int64) {
 	if !ok {
 		return nil, 0
 	}
+	return b.by(id), id
+}
+
+// by is the request with an id of ours; nil: none is under way.
+func (b *inbox) by(id int64) *sought {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.requests[id], id
+	return b.requests[id]
 }
 
 // leaves says that the request has its place among all that goes to the server.
@@ -85,6 +91,10 @@ func (s *sought) while(f func()) (ran bool) {
 
 // line takes in a line of a child's output; false: it is no message.
 func (w *Wire) line(s *stdio, line []byte) bool {
+	if id, result, ok := takenApart(line); ok && json.Valid(result) {
+		w.answered(s, id, &envelope{ID: strconv.AppendInt(nil, id, 10), Result: result})
+		return true
+	}
 	var m envelope
 	if json.Unmarshal(line, &m) != nil {
 		return false
@@ -95,20 +105,26 @@ func (w *Wire) line(s *stdio, line []byte) bool {
 	case m.ID == nil && m.Result == nil && m.Error == nil:
 		// A line of a log, as some servers write them to their output.
 	default:
-		w.heard.Add(1)
 		id, ok := requestID(m.ID)
 		if !ok {
+			w.heard.Add(1)
 			s.asked.tally.add(WrongID)
 			break
 		}
-		if q, _ := w.inbox.of(m.ID); q != nil {
-			q.ends() // what comes after the answer is late
-		}
-		s.hand(id, answer{whole: &m, resp: &transport.JSONRPCResponse{
-			JSONRPC: protocol.JSONRPC_VERSION, ID: protocol.NewRequestId(id), Result: m.Result, Error: m.details(),
-		}})
+		w.answered(s, id, &m)
 	}
 	return true
+}
+
+// answered takes in an answer of a child's.
+func (w *Wire) answered(s *stdio, id int64, m *envelope) {
+	w.heard.Add(1)
+	if q := w.inbox.by(id); q != nil {
+		q.ends() // what comes after the answer is late
+	}
+	s.hand(id, answer{whole: m, resp: &transport.JSONRPCResponse{
+		JSONRPC: protocol.JSONRPC_VERSION, ID: protocol.NewRequestId(id), Result: m.Result, Error: m.details(),
+	}})
 }
 
 // take takes in a message that is no answer. own is the request on whose stream it
