@@ -99,6 +99,21 @@ func TestACallOfUnknownOutcomeIsNotMadeAgainAndTheErrorSaysSo(t *testing.T) {
 	}
 }
 
+func TestAnErrorGivesTheTimeSinceARequestWasSentFromASecondOn(t *testing.T) {
+	t.Parallel()
+	lost := failure(router.Transport, state.Unknown, "EOF")
+	sent := time.Now()
+	for after, want := range map[time.Duration]string{
+		0: " is unknown: ", 999 * time.Millisecond: " is unknown: ",
+		time.Second: " is unknown, 1s after it was sent: ", 37 * time.Second: " is unknown, 37s after it was sent: ",
+	} {
+		f := failed{server: "docs", subject: "tool deploy", effect: state.Unsafe, sent: sent, now: sent.Add(after)}
+		if message := f.reply(lost).Error.Message; !strings.HasPrefix(message, "the outcome of tool deploy at server docs"+want) {
+			t.Errorf("after %s: %s", after, message)
+		}
+	}
+}
+
 func hang(ctx context.Context, _ *visit, _ *mcp.Request) (mcp.Reply, *router.CallError) {
 	<-ctx.Done()
 	return mcp.Reply{}, nil

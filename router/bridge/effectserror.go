@@ -53,8 +53,8 @@ func (f failed) message(e *router.CallError) string {
 		return fmt.Sprintf("%s at server %s was not executed: %s.", f.subject, f.server, why)
 	}
 	when := ""
-	if !f.sent.IsZero() {
-		when = fmt.Sprintf(", %s after it was sent", f.now.Sub(f.sent).Round(100*time.Millisecond))
+	if after := f.now.Sub(f.sent); !f.sent.IsZero() && after >= time.Second {
+		when = fmt.Sprintf(", %s after it was sent", after.Round(100*time.Millisecond))
 	}
 	said := fmt.Sprintf("the outcome of %s at server %s is unknown%s: %s.", f.subject, f.server, when, why)
 	switch {
