@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	protocol "github.com/mark3labs/mcp-go/mcp"
@@ -113,8 +114,8 @@ func unanswerable(e *router.CallError) bool {
 		return true
 	case router.ServerOverload:
 		return e.Execution == state.NotExecuted
-	case router.Transport:
-		return e.HTTPStatus == 0
+	case router.Transport: // where there is a status, the issuer of tokens is out of reach
+		return e.HTTPStatus == 0 || e.HTTPStatus == http.StatusUnauthorized || e.HTTPStatus == http.StatusForbidden
 	}
 	return false
 }
