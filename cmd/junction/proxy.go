@@ -26,7 +26,7 @@ type proxyCmd struct {
 	PingInterval *span `placeholder:"D" help:"Silence before a heartbeat, 0 for none; a bare number is milliseconds. Default: the servers file's, else 20s."`
 	PingTimeout  *span `placeholder:"D" help:"Time for a heartbeat; three missed in a row are an end. Default: 5s."`
 	Queue        int   `placeholder:"N" help:"Requests that wait for one server that is away. Default: 100."`
-	Wait         *span `placeholder:"D" help:"How long they wait. Default: 2m."`
+	Wait         *span `placeholder:"D" help:"How long they wait, then they have an error that says who is away. Default: 50s; many clients give up after 60s."`
 	TrustHints   bool  `help:"A server's own readOnlyHint and idempotentHint count as its tools' effects."`
 
 	LogLevel string `enum:"debug,info,warn,error" default:"info" help:"What is told on stderr: debug, info, warn or error."`

@@ -39,17 +39,13 @@ type saying struct {
 	text    string // JSON
 }
 
-// belowInspectors is how long requests wait: the Inspector gives up after 60 s, and
-// would not hear who is away.
-const belowInspectors = "50s"
-
 const inspectorProgram = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
 func newInspector(t *testing.T, s *shop, flags []string) *inspector {
 	t.Helper()
 	dir := t.TempDir()
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"till": map[string]any{
-		"command": program(t), "args": append([]string{"proxy", "--quiet", "--config", s.config, "--server", "till", "--wait", belowInspectors}, flags...),
+		"command": program(t), "args": append([]string{"proxy", "--quiet", "--config", s.config, "--server", "till"}, flags...),
 	}}})
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ const often = 25
 var torments = []torment{
 	{name: "kill", every: often, run: (*day).kill},
 	{name: "forget", every: often, run: (*day).forget},
-	{name: "outage", every: either(375, 19), run: (*day).away}, // more than the queue takes
+	{name: "outage", every: either(375, 19), run: (*day).away, flags: []string{"--wait", "2m"}}, // more than the queue takes
 	{name: "hang", every: either(500, often), run: (*day).hang, flags: either(nil, []string{"--ping-interval", "1s", "--ping-timeout", "1s"})},
 	{name: "flood", every: often, run: (*day).flood},
 }

@@ -18,7 +18,7 @@ type LineOptions struct {
 	PingTimeout  time.Duration // for one heartbeat; 5 s
 	Strikes      int           // heartbeats missed in a row that end a session; 3
 	Queue        int           // requests that may wait while the server is away; 100
-	Wait         time.Duration // longest a request waits for a session; 2 min
+	Wait         time.Duration // longest a request waits for a session; 50 s: many clients give up after 60
 	Connect      time.Duration // for one attempt to connect and restore; 60 s
 	Backoff      mcp.Backoff   // between attempts (R35)
 	Events       mcp.Events    // told of what the server sends by itself
@@ -43,7 +43,7 @@ func (o *LineOptions) withDefaults() LineOptions {
 	}
 	or(&d.PingInterval, 20*time.Second)
 	or(&d.PingTimeout, 5*time.Second)
-	or(&d.Wait, 2*time.Minute)
+	or(&d.Wait, 50*time.Second)
 	or(&d.Connect, time.Minute)
 	if d.Strikes <= 0 {
 		d.Strikes = 3

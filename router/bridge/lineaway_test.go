@@ -55,7 +55,7 @@ func TestAnOutageOfAMinute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l, s := lineTo(t, &LineOptions{})
+				l, s := lineTo(t, &LineOptions{Wait: 2 * time.Minute})
 				s.prepare = func(v *stand) { v.auto = true }
 				begin(t, l, "before", false).answered(t)
 				pass(time.Minute)
@@ -87,6 +87,20 @@ func TestAnOutageOfAMinute(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Many clients, the official SDKs among them, give a request up after 60 s.
+func TestAClientHearsThatAServerIsAwayBeforeItGivesUpByItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := lineTo(t, &LineOptions{})
+		s.refuses(always(refusal))
+		start := time.Now()
+		a := begin(t, l, "a", false)
+		if a.failed(t, router.Transport, state.NotExecuted); a.at.Sub(start) != 50*time.Second {
+			t.Errorf("it waited %s", a.at.Sub(start))
+		}
+	})
 }
 
 // Connected at 0 s, the server dies for the kth time at 600·k s and k-1 waits: the

@@ -43,7 +43,7 @@ func TestAReadForWhichSomethingBetweenHasNoAnswerIsMadeAgainAfterAWhile(t *testi
 	t.Parallel()
 	for status, code := range map[int]router.Code{502: router.ServerError, 503: router.ServerOverload, 504: router.ServerError} {
 		synctest.Test(t, func(t *testing.T) {
-			l, s := lineTo(t, &LineOptions{})
+			l, s := lineTo(t, &LineOptions{Wait: 2 * time.Minute})
 			a, b := begin(t, l, "a", true), begin(t, l, "b", false)
 			v := s.session(1)
 			none := fate{err: answeredWith(status, code, state.Unknown)}

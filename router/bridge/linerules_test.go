@@ -168,7 +168,7 @@ func TestNothingLeavesBeforeASessionIsRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
 		let := make(chan struct{})
-		o := &LineOptions{Restore: func(ctx context.Context, s Session) *router.CallError {
+		o := &LineOptions{Wait: 2 * time.Minute, Restore: func(ctx context.Context, s Session) *router.CallError {
 			v := s.(*stand)
 			n := len(v.server.tried())
 			if order = append(order, fmt.Sprintf("restore %d with %d sent", n, len(v.methods()))); n == 1 {

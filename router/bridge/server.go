@@ -26,9 +26,11 @@ type Server struct {
 type Options struct {
 	PingInterval time.Duration // of silence before a heartbeat; default 20 s, below 0: none
 	PingTimeout  time.Duration // default 5 s
-	Wait         time.Duration // longest that a request waits for a server that is away; default 2 min
-	Queue        int           // requests that wait for one server; default 100
-	Backoff      mcp.Backoff   // between attempts to reach a server; default R35's
+	// Wait is the longest that a request waits for a server that is away. Default 50 s:
+	// many clients give up after 60 s by themselves, and are to hear who is away before.
+	Wait    time.Duration
+	Queue   int         // requests that wait for one server; default 100
+	Backoff mcp.Backoff // between attempts to reach a server; default R35's
 	// Greet is how long a client's handshake waits for the servers, before the bridge
 	// answers it for them. Default 10 s.
 	Greet time.Duration
