@@ -89,6 +89,7 @@ type Line struct {
 	why      *router.CallError // the last attempt's failure, or the end of the session
 	hopeless bool              // the last attempt failed in a way that waiting does not cure
 	changed  chan struct{}     // closed at the next change of what Ready looks at
+	telling  telling           // what waits to be logged
 	last     *live             // the session given up last: what it had under way may come back
 }
 

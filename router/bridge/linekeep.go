@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"junction/router"
@@ -113,7 +114,7 @@ func (l *Line) missed(e *router.CallError) {
 			w.end(mcp.Reply{}, l.away(e.Code, w.execution(), "and waiting does not cure that"))
 		}
 	}
-	l.o.Logger.Warn("a server cannot be reached", "server", l.o.Name, "attempts", l.attempts, "next", l.pace.next.Sub(now).Round(time.Millisecond), "err", e)
+	l.say(slog.LevelWarn, "a server cannot be reached", "attempts", l.attempts, "next", l.pace.next.Sub(now).Round(time.Millisecond), "err", e)
 	l.stir()
 }
 
@@ -136,7 +137,7 @@ func (l *Line) install(s Session) *live {
 		return nil
 	}
 	v := newLive(l.ctx, s)
-	l.o.Logger.Info("a server is connected", "server", l.o.Name, "away", time.Since(l.since).Round(time.Millisecond), "attempts", l.attempts)
+	l.say(slog.LevelInfo, "a server is connected", "away", time.Since(l.since).Round(time.Millisecond), "attempts", l.attempts)
 	l.live, l.last, l.attempts, l.why, l.hopeless = v, nil, 0, nil, false
 	l.sessions++
 	l.become(Connected)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -111,7 +112,7 @@ func (l *Line) giveUp(v *live, why *router.CallError, force bool) {
 	v.why, v.forced = why, force
 	l.pace.lost(now, now.Sub(v.began))
 	l.waiting.dropNotes()
-	l.o.Logger.Warn("a server is away", "server", l.o.Name, "under_way", len(v.out), "err", why)
+	l.say(slog.LevelWarn, "a server is away", "under_way", len(v.out), "err", why)
 	l.part(v, force)
 	l.become(Reconnecting)
 }
