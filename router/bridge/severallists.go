@@ -214,10 +214,13 @@ func (s *several) mergeResources(k *kind, parts []*peer) []json.RawMessage {
 // collide tells people once of a resource that two servers have.
 func (s *several) collide(uri, first, other string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first == other || s.told[uri] || len(s.told) >= mostItems {
+	tell := first != other && !s.told[uri] && len(s.told) < mostItems
+	if tell {
+		s.told[uri] = true
+	}
+	s.mu.Unlock()
+	if !tell {
 		return
 	}
-	s.told[uri] = true
 	s.bridge.options.Logger.Warn("two servers have the same resource: it is read from the first", "uri", clean(uri), "first", clean(first), "other", clean(other))
 }
