@@ -46,15 +46,16 @@ type exchange struct {
 	// may tell of other tools.
 	rebadged bool
 
-	mu       sync.Mutex
-	status   int // of the POST; 0: no answer began
-	session  bool
-	retry    time.Duration
-	retrySet bool
-	details  string
-	duration time.Duration // the server's own
-	body     []byte        // of a refusal
-	broke    error         // what ended the body early
+	mu        sync.Mutex
+	status    int // of the POST; 0: no answer began
+	session   bool
+	retry     time.Duration
+	retrySet  bool
+	details   string
+	elsewhere string        // the origin that a redirect points to
+	duration  time.Duration // the server's own
+	body      []byte        // of a refusal
+	broke     error         // what ended the body early
 }
 
 type exchangeKey struct{}
@@ -85,15 +86,39 @@ func (x *exchange) took() time.Duration {
 	return x.duration
 }
 
+// unanswered forgets the status of a redirect that is followed now: it says nothing of
+// what becomes of the request where it leads.
+func (x *exchange) unanswered() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.status, x.elsewhere = 0, ""
+}
+
 func (x *exchange) note(req *http.Request, resp *http.Response, body []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.status, x.body = resp.StatusCode, body
 	x.session = req.Header.Get(transport.HeaderKeySessionID) != ""
 	x.retry, x.retrySet = retryAfter(resp.Header)
-	x.details = resp.Header.Get(headerDetails)
+	x.details, x.elsewhere = resp.Header.Get(headerDetails), elsewhere(req, resp)
 	x.duration = seconds(resp.Header.Get(headerDuration))
 }
+
+// elsewhere is the origin that a redirect points to, without what else is in its
+// address, which may be secret.
+func elsewhere(req *http.Request, resp *http.Response) string {
+	location := resp.Header.Get("Location")
+	if !redirects(resp.StatusCode) || location == "" {
+		return ""
+	}
+	u, err := req.URL.Parse(location)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return excerpt(u.Scheme + "://" + u.Host)
+}
+
+func redirects(status int) bool { return status >= 300 && status < 400 }
 
 // sessionGone are the words with which servers that do not use 404 say that
 // they do not know a session. They count only beside a refusing status, for a
@@ -132,6 +157,9 @@ func (x *exchange) rejection(credentials bool) *router.CallError {
 		text = rpc.Message
 	}
 	e.Message = fmt.Sprintf("HTTP status %d %s", x.status, http.StatusText(x.status))
+	if x.elsewhere != "" {
+		e.Message += " to " + x.elsewhere
+	}
 	if text != "" {
 		e.Message += ": " + text
 	}
@@ -166,7 +194,7 @@ func neverReceived(status int) bool {
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusMisdirectedRequest:
 		return true
 	}
-	return status >= 300 && status < 400 && status != http.StatusSeeOther
+	return redirects(status) && status != http.StatusSeeOther
 }
 
 // rpcError reads a JSON-RPC error from the body of a refusal.

@@ -98,6 +98,7 @@ func (h *origin) RoundTrip(req *http.Request) (*http.Response, error) {
 		return h.aside(req, ex)
 	}
 	if ex != nil && req.Method == http.MethodPost {
+		ex.unanswered()
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: h.got, WroteHeaders: func() { ex.sent.Store(true) }})
 	} else if req.Method == http.MethodDelete {
 		return h.bye(req)

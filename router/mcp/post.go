@@ -48,8 +48,10 @@ func (l *httpLink) post(ctx context.Context, ex *exchange, req transport.JSONRPC
 		return nil, err
 	}
 	if media := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || media != jsonOnly[0] && !strings.HasPrefix(media, jsonOnly[0]+";") {
-		// A stream of HTTP/2 may wait at its end for the request's context.
-		resp.Body = &begun{resp.Body, cancel}
+		if resp.StatusCode < 300 { // else it was read, and may be a redirect that goes on in this context
+			// A stream of HTTP/2 may wait at its end for the request's context.
+			resp.Body = &begun{resp.Body, cancel}
+		}
 		ex.begun = resp
 		return l.StreamableHTTP.SendRequest(ctx, req)
 	}

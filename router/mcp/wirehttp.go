@@ -48,7 +48,7 @@ func (w *Wire) overHTTP(ctx context.Context, l *httpLink, ex *exchange, s *sough
 func (w *Wire) judge(l *httpLink, ex *exchange, m *envelope, err error) (Reply, *router.CallError) {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if errors.Is(err, errTurnedDown) {
+	if errors.Is(err, errTurnedDown) || err != nil && redirects(ex.status) { // where to, nobody can read
 		if m = ex.ownError(); m == nil {
 			return Reply{}, l.turnedDown(ex)
 		}
