@@ -107,11 +107,12 @@ func (l *Line) failed(v *live, w *errand, e *router.CallError) {
 	}
 }
 
-// unfit lists statuses that refuse the one request for what it is: another session
-// would change nothing.
+// unfit lists statuses that refuse the one request for what it is, or point elsewhere
+// with it: another session would change nothing.
 func unfit(status int) bool {
 	switch status {
-	case http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
+		http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
 		return true
 	}
 	return false

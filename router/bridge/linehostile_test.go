@@ -18,10 +18,10 @@ func answeredWith(status int, code router.Code, x state.Execution) *router.CallE
 	return e
 }
 
-// One request that is too large for the server costs no other one its session.
+// One request that is too large for the server, or is sent elsewhere by it, costs no other one its session.
 func TestARequestThatIsRefusedForWhatItIsCostsNoSession(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{406, 413, 415} {
+	for _, status := range []int{301, 302, 307, 308, 406, 413, 415} {
 		synctest.Test(t, func(t *testing.T) {
 			l, s := lineTo(t, &LineOptions{})
 			other, a := begin(t, l, "other", false), begin(t, l, "a", true)
