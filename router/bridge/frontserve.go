@@ -67,24 +67,22 @@ func (f *Front) Serve(ctx context.Context) error {
 // batch is how many bytes are gathered for one write, as long as there are any.
 const batch = 64 << 10
 
-// write writes what is in the outbox, until last is closed and nothing is in it.
+// write writes what is in the outbox, until last is closed and nothing is in it. It
+// leaves with the pen: what comes later is not written.
 func (f *Front) write(last <-chan struct{}) error {
 	for {
 		ending := ended(last)
 		<-f.pen
 		some, err := f.writeBatch()
-		f.pen <- struct{}{}
-		switch {
-		case err != nil:
+		if err != nil || ending && !some {
 			return err
-		case some:
-		case ending:
-			return nil
-		default:
-			select {
-			case <-f.wake:
-			case <-last:
-			}
+		}
+		if f.pen <- struct{}{}; some {
+			continue
+		}
+		select {
+		case <-f.wake:
+		case <-last:
 		}
 	}
 }
