@@ -40,13 +40,15 @@ func ready(in io.Reader, outputs ...io.Writer) (ready io.Reader, release func())
 		if isAny(info, outputs) {
 			break
 		}
+		asBefore := func() { syscall.SetNonblock(fd, false) } //nolint:errcheck // nobody is left to tell
 		conn, err := net.FileConn(file)
-		if err != nil {
+		if err != nil { // of a family that is not known there, which is found out late
+			asBefore()
 			break
 		}
 		return conn, func() {
-			conn.Close()                   //nolint:errcheck // only read from
-			syscall.SetNonblock(fd, false) //nolint:errcheck // it was so before, and nobody is left to tell
+			conn.Close() //nolint:errcheck // only read from
+			asBefore()
 		}
 	}
 	return in, nothing

@@ -116,6 +116,21 @@ func TestAnInputThatIsAnOutputOrAFileStaysAsItIs(t *testing.T) {
 	}
 }
 
+// One of another family is not taken, and must not be left as if it were: the next read
+// of it would be an error, where it is to wait.
+func TestASocketThatCannotBeWaitedForStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, syscall.NETLINK_ROUTE)
+	if err != nil {
+		t.Skipf("no such socket here: %v", err)
+	}
+	in := os.NewFile(uintptr(fd), "in")
+	defer closing(t, in)
+	if got, _ := ready(in, os.Stdout, os.Stderr); got != io.Reader(in) || !blocks(t, fd) {
+		t.Errorf("it is a %T, its mode has changed: %t", got, !blocks(t, fd))
+	}
+}
+
 // One socket for both directions is what some programs that start others give them.
 func TestAClientOverOneSocketThatReadsLateLosesNothing(t *testing.T) {
 	t.Parallel()
