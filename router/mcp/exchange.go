@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -120,11 +119,6 @@ func elsewhere(req *http.Request, resp *http.Response) string {
 
 func redirects(status int) bool { return status >= 300 && status < 400 }
 
-// sessionGone are the words with which servers that do not use 404 say that
-// they do not know a session. They count only beside a refusing status, for a
-// request that named a session.
-var sessionGone = regexp.MustCompile(`(?i)session[^.]{0,40}(not found|expired|invalid|unknown|terminated|closed)|(no valid|invalid|unknown|expired|missing)[^.]{0,20}session|not initialized`)
-
 // rejection says what a status other than 2xx means. 429, and 503 with
 // Retry-After, are refusals before work; a bare 5xx may come from a proxy that
 // lost the answer.
@@ -170,19 +164,6 @@ func (x *exchange) rejection(credentials bool) *router.CallError {
 		}
 	}
 	return e
-}
-
-func (x *exchange) sessionLost() bool {
-	if !x.session {
-		return false
-	}
-	switch x.status {
-	case http.StatusNotFound:
-		return true
-	case http.StatusBadRequest, http.StatusGone, http.StatusServiceUnavailable:
-		return sessionGone.Match(x.body)
-	}
-	return false
 }
 
 // neverReceived lists statuses that refuse the form of a request, redirects
