@@ -117,13 +117,7 @@ func (l *Line) Begin(ctx context.Context, r *Request) (wait func() (mcp.Reply, *
 	if v == nil {
 		return w.wait
 	}
-	var rest func()
-	defer func() {
-		if rest == nil { // Make panicked
-			l.unsent(v, w, out)
-		}
-	}()
-	rest = l.start(v, w, out)
+	rest := l.start(v, w, out)
 	var once sync.Once
 	return func() (mcp.Reply, *router.CallError) {
 		once.Do(rest)

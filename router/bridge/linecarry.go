@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"fmt"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"junction/router"
@@ -22,35 +25,46 @@ const mostRests = 10
 // before that.
 func (l *Line) start(v *live, w *errand, out *leaving) (rest func()) {
 	ctx, stop := v.during(w.ctx)
-	r := *w.request.Make(v.session)
-	told := r.Sent
-	r.Sent = func() {
-		out.goes()
-		if told != nil {
-			told()
-		}
+	r, e := l.written(v, w, out)
+	if e == nil && ctx.Err() != nil { // its caller has gone, or v is lost
+		e = &router.CallError{Code: router.Cancelled, Execution: state.NotExecuted, Message: "it was not sent"}
 	}
-	wait := func() (mcp.Reply, *router.CallError) { return v.session.Do(ctx, &r) }
-	left := ctx.Err() != nil // its caller, or v is lost
-	if !left && v.start != nil {
-		wait = v.start.Start(ctx, &r)
+	wait := func() (mcp.Reply, *router.CallError) { return v.session.Do(ctx, r) }
+	switch {
+	case e != nil:
+		out.goes()
+		wait = func() (mcp.Reply, *router.CallError) { return mcp.Reply{}, e }
+	case v.start != nil:
+		wait = v.start.Start(ctx, r)
 	}
 	return func() {
 		defer stop()
-		if left {
-			l.unsent(v, w, out)
-			return
-		}
 		defer out.goes()
 		reply, e := wait()
 		l.back(v, w, reply, e)
 	}
 }
 
-// unsent takes in a request that did not leave.
-func (l *Line) unsent(v *live, w *errand, out *leaving) {
-	out.goes()
-	l.back(v, w, mcp.Reply{}, &router.CallError{Code: router.Cancelled, Execution: state.NotExecuted, Message: "it was not sent"})
+// written is the request for v. Writing it is not the line's: where it panics, that is
+// the failure of this one.
+func (l *Line) written(v *live, w *errand, out *leaving) (r *mcp.Request, e *router.CallError) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.mu.Lock()
+			l.say(slog.LevelError, "the writing of a request panicked", "method", shown(w.request.Method), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			l.mu.Unlock()
+			e = &router.CallError{Code: router.CapabilityMismatch, Execution: state.NotExecuted, Message: "an internal error; the log has more"}
+		}
+	}()
+	made := *w.request.Make(v.session)
+	told := made.Sent
+	made.Sent = func() {
+		out.goes()
+		if told != nil {
+			told()
+		}
+	}
+	return &made, nil
 }
 
 // back takes in what became of a request on v.
@@ -66,6 +80,9 @@ func (l *Line) back(v *live, w *errand, reply mcp.Reply, e *router.CallError) {
 	case e == nil:
 		l.end(w, reply, nil)
 	case w.ctx.Err() != nil:
+		if e.Execution == state.NotExecuted {
+			delete(l.out, w)
+		}
 		l.end(w, mcp.Reply{}, l.left(w))
 	default:
 		l.failed(v, w, e)

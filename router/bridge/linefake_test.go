@@ -46,6 +46,7 @@ type stand struct {
 	polite bool                                        // Close waits as long as it may
 	stuck  chan struct{}                               // Close returns only when it is closed
 	slow   func(*sending)                              // runs within Do before it says that it was sent
+	full   bool                                        // what is cancelled had not left
 	ping   func(ctx context.Context) *router.CallError // nil: answers
 }
 
@@ -196,6 +197,9 @@ func (v *stand) serve(c *sending) (mcp.Reply, *router.CallError) {
 		}
 		return mcp.Reply{}, failure(router.Transport, state.Unknown, "reset")
 	case <-over:
+		if v.full {
+			return mcp.Reply{}, failure(router.Cancelled, state.NotExecuted, "cancelled")
+		}
 		return mcp.Reply{}, failure(router.Cancelled, state.Unknown, "cancelled")
 	}
 }
