@@ -163,12 +163,20 @@ func (h *behind) runLocked(f func()) bool {
 	return !h.closed
 }
 
+// see has a request of the bridge's own, which was begun in h.life, waited for beside the
+// others. Its wait is always called: once everything is over it does not take time.
+func (h *behind) see(wait func()) {
+	if !h.run(wait) {
+		wait()
+	}
+}
+
 // close implements [middle].
 func (h *behind) close(ctx context.Context) {
+	h.end() // before, for see
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	h.end()
 	h.forgetParked()
 	h.line.Close(ctx)
 	h.work.Wait()

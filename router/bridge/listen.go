@@ -74,7 +74,7 @@ func (h *behind) drop(s *subscription) {
 	}
 	for _, uri := range unused {
 		wait := h.line.Begin(h.life, aboutResource(protocol.MethodResourcesUnsubscribe, uri))
-		h.run(func() {
+		h.see(func() {
 			if reply, fail := wait(); fail != nil || reply.Error != nil {
 				h.log.Debug("a subscription was not taken back at the server", "uri", clean(uri))
 			}

@@ -240,7 +240,7 @@ func (h *behind) loosen(level string) {
 		}
 		return &mcp.Request{Method: string(protocol.MethodSetLogLevel), Params: params}
 	}})
-	h.run(func() {
+	h.see(func() {
 		if reply, fail := wait(); fail != nil || reply.Error != nil {
 			h.log.Debug("the server was not told which messages are wanted")
 		}
