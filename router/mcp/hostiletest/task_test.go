@@ -26,7 +26,8 @@ func TestATaskThatNeverEndsCostsFewQuestionsAndIsGivenUpAtTheMaximum(t *testing.
 					t.Fatal(err)
 				}
 				recorded := ""
-				call := router.ToolCall{Tool: "work", Idle: time.Second, Max: time.Second, OnTask: func(_ context.Context, r state.RemoteTask) error {
+				const most = 4 * time.Second // a busy machine takes one until the task is there
+				call := router.ToolCall{Tool: "work", Idle: most, Max: most, OnTask: func(_ context.Context, r state.RemoteTask) error {
 					recorded = r.ID
 					return nil
 				}}
@@ -43,8 +44,8 @@ func TestATaskThatNeverEndsCostsFewQuestionsAndIsGivenUpAtTheMaximum(t *testing.
 				if recorded != "task-1" || world.Calls(s.ID) != 1 {
 					t.Errorf("task %q of %d calls", recorded, world.Calls(s.ID))
 				}
-				if n := world.Polls("tasks/get", s.ID); n < 1 || n > 25 {
-					t.Errorf("asked %d times within a second", n)
+				if n := world.Polls("tasks/get", s.ID); n < 1 || n > 25*int(most/time.Second) {
+					t.Errorf("asked %d times within %s", n, most)
 				}
 			})
 		}
