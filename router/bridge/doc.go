@@ -57,10 +57,11 @@
 // 100 ms for it: the next is handed over then. It has its place by arrival and keeps it
 // when it comes back. One that nothing is before is handed over by who brings it, where
 // the session is one that does not hang; all others by the line's keeper. A session that
-// is given up while its server lives (it takes no new request, it forgot the session) has
-// 30 s for what it began; what leaves on the next one waits for that, up to 2 s, so that
-// what comes back is in its place before. Five sessions lost under one request are its
-// end, whatever it is.
+// is given up while its server lives (it takes no new request, it forgot the session) goes
+// on with what it began for as long as that is waited for: nothing new leaves on it, three
+// missed heartbeats are its end too, and of more than four such the oldest is cut. What
+// leaves on the next one waits for it, up to 2 s, so that what comes back is in its place
+// before. Five sessions lost under one request are its end, whatever it is.
 //
 //	cancel · queued                      the request leaves the queue, nothing is sent
 //	cancel · sent                        the session tells the server, the answer is dropped
@@ -68,6 +69,7 @@
 //	session gone · sent, not executed    back to its place in the queue
 //	session gone · sent, unknown         Again: back to its place; else the error
 //	session gone · answered              the answer stands
+//	session given up, alive · sent       it goes on; cut: as with a session that is gone
 //	refused for a time (Retry-After)     it rests in its place, others pass it
 //	stream broken, session alive         as with a session that is gone
 //	a bare 502, 503, 504                 Again: it rests for a back-off, 10 times; else the error

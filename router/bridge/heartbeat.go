@@ -13,20 +13,30 @@ import (
 // looks is how often within a PingInterval it is looked whether anything was heard.
 const looks = 8
 
-// listen ends v when nothing is heard of it: a heartbeat is due when a PingInterval
-// has been silent, and the next at once after one that was missed.
+// listen ends v when nothing is heard of it, or it cannot carry a heartbeat.
 func (l *Line) listen(v *live) {
-	if l.o.PingInterval < 0 {
-		return
+	if e, silent := l.heartbeats(v, v.lost); e != nil {
+		l.lose(v, e, silent)
 	}
+}
+
+// heartbeats says why v is at its end, as far as heartbeats show until over is closed:
+// one is due when a PingInterval has been silent, and the next at once after one that
+// was missed. Of a session that was given up it is known that it is refused: silence
+// alone is its end.
+func (l *Line) heartbeats(v *live, over <-chan struct{}) (e *router.CallError, silent bool) {
+	if l.o.PingInterval < 0 {
+		return nil, false
+	}
+	old := v.given()
 	heard, last := v.session.Heard(), time.Now()
 	for strikes := 0; ; {
 		due := l.o.PingInterval / looks
 		if strikes > 0 {
 			due = 0
 		}
-		if !v.wait(due) {
-			return
+		if !wait(due, over) {
+			return nil, false
 		}
 		now := v.session.Heard()
 		if now != heard {
@@ -36,31 +46,29 @@ func (l *Line) listen(v *live) {
 		if strikes == 0 && time.Since(last) < l.o.PingInterval {
 			continue
 		}
-		alive, e := l.beat(v, heard)
+		alive, e := l.beat(v, heard, over)
 		switch {
-		case e != nil:
-			l.lose(v, e, false)
-			return
-		case alive:
+		case e != nil && !old:
+			return e, false
+		case e != nil || alive:
 			heard, last, strikes = v.session.Heard(), time.Now(), 0
 		default:
 			strikes++
 		}
 		if strikes == l.o.Strikes {
-			l.lose(v, l.silent(strikes, time.Since(last)), true)
-			return
+			return l.silent(strikes, time.Since(last)), true
 		}
 	}
 }
 
 // beat is one heartbeat. Not alive: it was missed; e: the connection cannot carry it.
-func (l *Line) beat(v *live, heard int64) (alive bool, e *router.CallError) {
+func (l *Line) beat(v *live, heard int64, over <-chan struct{}) (alive bool, e *router.CallError) {
 	ctx, stop := context.WithTimeout(v.ctx, l.o.PingTimeout)
 	defer stop()
 	answer := make(chan *router.CallError, 1)
 	l.work.Go(func() { answer <- v.session.Ping(ctx) })
-	over := time.NewTimer(l.o.PingTimeout)
-	defer over.Stop()
+	late := time.NewTimer(l.o.PingTimeout)
+	defer late.Stop()
 	for {
 		select {
 		case e := <-answer:
@@ -71,22 +79,22 @@ func (l *Line) beat(v *live, heard int64) (alive bool, e *router.CallError) {
 				return false, e
 			}
 			answer = nil // a bad answer of something between: the server may be heard yet
-		case <-over.C:
+		case <-late.C:
 			return v.session.Heard() != heard, nil
-		case <-v.lost:
+		case <-over:
 			return true, nil
 		}
 	}
 }
 
-// wait waits that long. False: v was lost.
-func (v *live) wait(d time.Duration) bool {
+// wait waits that long. False: over was closed.
+func wait(d time.Duration, over <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-v.lost:
+	case <-over:
 		return false
 	}
 }

@@ -90,6 +90,7 @@ type Line struct {
 	hopeless bool              // the last attempt failed in a way that waiting does not cure
 	changed  chan struct{}     // closed at the next change of what Ready looks at
 	telling  telling           // what waits to be logged
+	old      []*live           // given up, and going on with what they began; the oldest first
 	last     *live             // the session given up last: what it had under way may come back
 }
 
@@ -226,6 +227,9 @@ func (l *Line) leave(w *errand) {
 	e := l.left(w)
 	l.waiting.remove(w)
 	l.end(w, mcp.Reply{}, e)
+	for _, v := range l.old {
+		v.drain()
+	}
 }
 
 // end gives w its outcome.

@@ -14,9 +14,6 @@ const (
 	// settling is how long what leaves next waits for what was under way on a session
 	// that was given up, so that it comes back to its place before them.
 	settling = 2 * time.Second
-	// draining is how long what is under way on such a session may go on, where the
-	// server still lives: one that is being replaced often ends what it began.
-	draining = 30 * time.Second
 	// closing is how long a session has to close in good order.
 	closing = 2 * time.Second
 	// returning is how long requests have to come back from a session that was closed.
@@ -33,6 +30,7 @@ type live struct {
 	lost    chan struct{}        // closed when it was given up
 	settled chan struct{}        // closed when nothing new has to wait for what is under way
 	drained chan struct{}        // closed when it was given up and nothing is under way
+	over    chan struct{}        // closed when it was given up and nobody waits for it, or it has to make room
 	notes   chan *errand         // leave one after another
 	out     map[*errand]struct{} // under way, until their Do returns; guarded by the line
 	why     *router.CallError    // it was given up; nil: the line was closed; guarded by the line
@@ -42,7 +40,7 @@ type live struct {
 func newLive(ctx context.Context, s Session) *live {
 	v := &live{
 		session: s, began: time.Now(), out: map[*errand]struct{}{}, notes: make(chan *errand, mostNotes),
-		lost: make(chan struct{}), settled: make(chan struct{}), drained: make(chan struct{}),
+		lost: make(chan struct{}), settled: make(chan struct{}), drained: make(chan struct{}), over: make(chan struct{}),
 	}
 	v.ctx, v.stop = context.WithCancel(ctx)
 	if p, ok := s.(punctual); ok && p.Punctual() {
@@ -54,10 +52,27 @@ func newLive(ctx context.Context, s Session) *live {
 // given says whether it was given up.
 func (v *live) given() bool { return ended(v.lost) }
 
-// drain says so when v was given up and nothing is under way on it any more.
+// drain says so when v was given up and nothing is under way on it any more, or only
+// what nobody waits for.
 func (v *live) drain() {
-	if len(v.out) == 0 && v.given() && !ended(v.drained) {
+	switch {
+	case !v.given():
+		return
+	case len(v.out) == 0 && !ended(v.drained):
 		close(v.drained)
+	}
+	for w := range v.out {
+		if !w.over {
+			return
+		}
+	}
+	v.yield()
+}
+
+// yield has v end, if it goes on although it was given up.
+func (v *live) yield() {
+	if !ended(v.over) {
+		close(v.over)
 	}
 }
 
@@ -129,11 +144,9 @@ func (l *Line) part(v *live, force bool) {
 func (l *Line) bury(v *live, force bool) {
 	settle := sync.OnceFunc(func() { close(v.settled) })
 	defer settle()
-	if !force {
-		if !v.within(settling, l.ctx.Done()) && !v.gone() {
-			settle()
-			v.within(draining-settling, l.ctx.Done())
-		}
+	if !force && !v.within(settling, l.ctx.Done()) && !v.gone() {
+		settle()
+		l.linger(v)
 	}
 	v.stop()
 	if !force {

@@ -17,6 +17,9 @@ import (
 // listWait is how long a list, or the bridge's greeting, waits for servers that are slow.
 const listWait = 3 * time.Second
 
+// draining is how long what is under way at a server that left the list has.
+const draining = 30 * time.Second
+
 // several are servers that the client sees as one: tools and prompts of all in one
 // list, under their own names where these are unique (names.go), resources by URI, of
 // the first server in order of names that lists one. What the servers can do is united,
@@ -293,7 +296,7 @@ func (s *several) setLevel(a *asked) mcp.Reply {
 			continue
 		}
 		wait := p.begin(p.life, a)
-		p.run(func() {
+		p.see(func() {
 			if reply := wait(); reply.Error != nil {
 				p.log.Warn("the server does not take a level of messages", "error", clean(reply.Error.Message))
 			}
