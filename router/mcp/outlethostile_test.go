@@ -148,7 +148,7 @@ func sends(ctx context.Context, s *stdio, id int64, size int) (p *piped, placed 
 }
 
 // became is what the wait of a request says of it.
-func became(t *testing.T, p *piped, ctx context.Context) *router.CallError {
+func became(ctx context.Context, t *testing.T, p *piped) *router.CallError {
 	t.Helper()
 	a, e := p.wait(ctx)
 	if e == nil {
@@ -172,7 +172,7 @@ func TestOfAChildThatTakesHalfAMessageAndDiesTheOthersHaveNotLeft(t *testing.T) 
 		t.Fatal(err)
 	}
 	fates := make(chan *router.CallError, 2)
-	go func() { fates <- became(t, next, t.Context()) }()
+	go func() { fates <- became(t.Context(), t, next) }()
 	for s.out.before.Load() == 0 { // it waits in the queue
 		<-time.After(time.Millisecond)
 	}
@@ -181,11 +181,11 @@ func TestOfAChildThatTakesHalfAMessageAndDiesTheOthersHaveNotLeft(t *testing.T) 
 	if e := <-fates; e.Execution != state.NotExecuted || e.Code != router.Transport {
 		t.Errorf("the next: %s %s", e.Execution, e.Message)
 	}
-	if e := became(t, half, t.Context()); e.Execution != state.Unknown || e.Code != router.Transport {
+	if e := became(t.Context(), t, half); e.Execution != state.Unknown || e.Code != router.Transport {
 		t.Errorf("the first: %s %s", e.Execution, e.Message)
 	}
 	later, _ := sends(t.Context(), s, 3, 1)
-	if e := became(t, later, t.Context()); e.Execution != state.NotExecuted {
+	if e := became(t.Context(), t, later); e.Execution != state.NotExecuted {
 		t.Errorf("a later one: %s %s", e.Execution, e.Message)
 	}
 }
@@ -197,7 +197,7 @@ func TestOfAChildThatDiesBetweenTheHalvesOfARequestItIsUnknown(t *testing.T) {
 	in.Close()  //nolint:errcheck // only read from
 	out.Close() //nolint:errcheck // nothing was written
 	<-s.gone()
-	if e := became(t, left, t.Context()); e.Execution != state.Unknown || left.flight.owesNotice() {
+	if e := became(t.Context(), t, left); e.Execution != state.Unknown || left.flight.owesNotice() {
 		t.Errorf("%s %s; a notice is owed: %t", e.Execution, e.Message, left.flight.owesNotice())
 	}
 }
@@ -208,7 +208,7 @@ func TestOfAChildThatClosesItsInputARequestHasNotLeft(t *testing.T) {
 	s, in, _ := played(t)
 	in.Close() //nolint:errcheck // only read from
 	refused, _ := sends(t.Context(), s, 1, 1)
-	if e := became(t, refused, t.Context()); e.Execution != state.NotExecuted || !strings.Contains(e.Message, "status") {
+	if e := became(t.Context(), t, refused); e.Execution != state.NotExecuted || !strings.Contains(e.Message, "status") {
 		t.Errorf("%s %s", e.Execution, e.Message)
 	}
 }
@@ -223,7 +223,7 @@ func TestARequestThatFoundNoRoomAndWasGivenUpIsNeverSentNorCancelled(t *testing.
 		t.Fatal("a full pipe took it")
 	}
 	cancel()
-	if e := became(t, p, ctx); e.Execution != state.NotExecuted || e.Code != router.Cancelled || p.flight.owesNotice() {
+	if e := became(ctx, t, p); e.Execution != state.NotExecuted || e.Code != router.Cancelled || p.flight.owesNotice() {
 		t.Errorf("%s %s", e.Execution, e.Message)
 	}
 	if !s.out.put(&frame{data: []byte("after\n")}, nil) {

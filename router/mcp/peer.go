@@ -94,6 +94,14 @@ func (p *peer) tell() {
 	}
 }
 
+// note has a state of the connection told, unless p is closed: who has the server now may
+// have told of it since. mu is held.
+func (p *peer) note(s State) {
+	if !p.closed {
+		p.news = append(p.news, s)
+	}
+}
+
 // becomes is a state that nothing else depends on.
 func (p *peer) becomes(s State) {
 	p.mu.Lock()
@@ -145,7 +153,7 @@ func (p *peer) attempt() (*dialing, *router.CallError) {
 		select {
 		case <-c.link.gone():
 			p.lostLocked(c)
-			p.news = append(p.news, Lost)
+			p.note(Lost)
 		default:
 			d.conn = c
 			close(d.done)
@@ -156,7 +164,7 @@ func (p *peer) attempt() (*dialing, *router.CallError) {
 		return nil, p.tooEarly(wait)
 	}
 	p.dialing = d
-	p.news = append(p.news, Connecting)
+	p.note(Connecting)
 	p.client.work.Go(func() { p.dial(d) })
 	return d, nil
 }
@@ -199,7 +207,7 @@ func (p *peer) dial(d *dialing) {
 		p.retryAt = time.Now().Add(max(min(e.RetryAfter, longestAsked), p.client.opts.Backoff.delay(p.server.Load().ID, p.failures)))
 		d.err = e
 	case p.closed:
-		d.err, now = notSent(router.Transport, errClosed.Error(), errClosed), Closed
+		d.err = notSent(router.Transport, errClosed.Error(), errClosed)
 		p.client.work.Go(func() { c.end(p.client.base, true) })
 	default:
 		p.failures, p.last, p.known = 0, nil, c.known.Load()
@@ -208,7 +216,7 @@ func (p *peer) dial(d *dialing) {
 		d.conn = c
 		p.client.work.Go(func() { p.watch(c) })
 	}
-	p.news = append(p.news, now)
+	p.note(now)
 	p.mu.Unlock()
 	if old != nil && e == nil {
 		old.retire()
@@ -250,9 +258,7 @@ func (p *peer) drop(c *conn) {
 	was := p.live.Load() == c
 	if was {
 		p.lostLocked(c)
-	}
-	if was && !p.closed {
-		p.news = append(p.news, Lost)
+		p.note(Lost)
 	}
 	p.mu.Unlock()
 	c.retire()
@@ -288,7 +294,7 @@ func (p *peer) refusedBy(c *conn, e *router.CallError) {
 		p.failures++
 		p.last, p.known = e, c.known.Load()
 		p.retryAt = time.Now().Add(p.client.opts.Backoff.delay(p.server.Load().ID, p.failures))
-		p.news = append(p.news, Waiting)
+		p.note(Waiting)
 	}
 	p.mu.Unlock()
 	c.retire()
@@ -298,8 +304,8 @@ func (p *peer) refusedBy(c *conn, e *router.CallError) {
 // retire lets calls in flight finish and then ends the connection.
 func (p *peer) retire() {
 	p.mu.Lock()
+	p.note(Closed)
 	p.closed = true
-	p.news = append(p.news, Closed)
 	p.mu.Unlock()
 	if c := p.live.Swap(nil); c != nil {
 		c.retire()
