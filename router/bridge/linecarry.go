@@ -33,14 +33,16 @@ func (l *Line) start(v *live, w *errand, out *leaving) (rest func()) {
 	switch {
 	case e != nil:
 		out.goes()
-		wait = func() (mcp.Reply, *router.CallError) { return mcp.Reply{}, e }
 	case v.start != nil:
 		wait = v.start.Start(ctx, r)
 	}
 	return func() {
 		defer stop()
 		defer out.goes()
-		reply, e := wait()
+		var reply mcp.Reply
+		if e == nil {
+			reply, e = wait()
+		}
 		l.back(v, w, reply, e)
 	}
 }
