@@ -76,15 +76,22 @@ func TestACallOnASessionThatWasGivenUpGoesOnForAsLongAsItIsWaitedFor(t *testing.
 func TestWhatIsUnderWayOnASessionThatWasGivenUpEndsWith(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		deaf bool
-		end  func(l *Line, old *stand, a *trial)
-		code router.Code
-		why  string
-		in   time.Duration // at most
+		deaf   bool
+		linger time.Duration // of what is under way, after the session's end
+		end    func(l *Line, old *stand, a *trial)
+		code   router.Code
+		why    string
+		in     time.Duration // at most
 	}{
 		"its connection": {
 			end:  func(_ *Line, old *stand, _ *trial) { old.die("crashed") },
 			code: router.Transport, why: "the connection to server docs broke before it answered (reset): the request may have been carried out, so it is not sent again; look at the server first",
+		},
+		"its connection, where the session hangs": {
+			linger: time.Hour,
+			end:    func(_ *Line, old *stand, _ *trial) { old.die("crashed") },
+			code:   router.Transport, why: "the connection to server docs broke before it answered (session not found): the request may have been carried out, so it is not sent again; look at the server first",
+			in: settling + 2*returning,
 		},
 		"its client": {
 			end:  func(_ *Line, _ *stand, a *trial) { a.cancel() },
@@ -120,13 +127,16 @@ func TestWhatIsUnderWayOnASessionThatWasGivenUpEndsWith(t *testing.T) {
 					o.PingInterval = -1
 				}
 				l, s := lineTo(t, o)
-				s.prepare = func(v *stand) { v.deaf = c.deaf }
+				s.prepare = func(v *stand) { v.deaf, v.linger = c.deaf, c.linger }
 				a := begin(t, l, "a", false)
 				old := s.session(1)
 				s.givesUp(t, l, 1)
 				pass(time.Minute)
 				start := time.Now()
 				c.end(l, old, a)
+				if pass(c.in); a.open() {
+					t.Fatalf("it goes on after %s", c.in)
+				}
 				e := a.failed(t, c.code, state.Unknown)
 				if took := a.at.Sub(start); e.Message != c.why || took > c.in {
 					t.Errorf("after %s: %s", took, e.Message)
@@ -149,6 +159,9 @@ func TestOfManySessionsThatWereGivenUpTheOldestMakesRoom(t *testing.T) {
 			all = append(all, begin(t, l, fmt.Sprint(n), n == 1)) // the first may be made again
 			s.givesUp(t, l, n)
 			pass(time.Minute)
+		}
+		if all[1].open() {
+			t.Fatal("none made room")
 		}
 		if e := all[1].failed(t, router.Transport, state.Unknown); e.Err == nil {
 			t.Errorf("it has no reason: %v", e)
