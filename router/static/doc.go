@@ -150,7 +150,7 @@
 //	  ping_interval: 20s                 # of silence before a heartbeat; 0: none
 //	  ping_timeout: 5s                   # to answer one; three are missed in a row
 //	  queue: 100                         # requests that wait for one server that is away …
-//	  wait: 2m                           # … and how long
+//	  wait: 50s                          # … and how long
 //
 // A bare number here is milliseconds. The command's flags win, and a later version
 // counts from its next start on.
