@@ -14,7 +14,7 @@ import (
 // each, and prints the shares beside those that the lab foretells.
 func TestSoakLive(t *testing.T) {
 	const base = 100 * time.Millisecond
-	l := &live{base: base, timeout: 2 * time.Second, rate: 30, seconds: 210, phases: []phase{
+	l := &live{base: base, timeout: 2 * time.Second, rate: 30, closely: true, seconds: 210, phases: []phase{
 		slowed(10, 10, 30, base), halfFailing(50, 10, 30), hung(90, 10, 40), killedOff(140, 10, 50),
 	}}
 	l.run(t)

@@ -36,6 +36,7 @@ type live struct {
 	base    time.Duration // of a call
 	timeout time.Duration // of an attempt: beyond what a busy machine adds
 	rate    int           // threads a second
+	closely bool          // shares are held to the lab's
 	phases  []phase
 	seconds int
 	seen    []float64 // by second: the share of the picks that went to the odd ones

@@ -95,7 +95,7 @@ func (l *live) compare(t *testing.T) {
 		is, said := p.of(l.seen), p.of(predicted)
 		fmt.Fprintf(&table, "%-16s %8s %6s %8.1f %% %4.1f %% %10s %6s\n", p.name,
 			inSeconds(is.drained), inSeconds(said.drained), 100*is.share, 100*said.share, inSeconds(is.recovered), inSeconds(said.recovered))
-		p.hold(t, is, said)
+		p.hold(t, is, said, l.closely)
 	}
 	t.Logf("\n%s\nshares by second: %.2f\nthe lab's: %.2f", table.String(), l.seen, predicted)
 }
@@ -115,13 +115,14 @@ const (
 func noWorse(is, said int) bool { return said < 0 || is >= 0 && is <= 2*said+4 }
 
 // hold holds a phase to its bounds. How soon a server recovers is asked where it had
-// the time for it.
-func (p phase) hold(t *testing.T, is, said followed) {
+// the time for it, how near its share is to the lab's where a run is long; a short one
+// beside other work is to see that it has less than its fair share.
+func (p phase) hold(t *testing.T, is, said followed, closely bool) {
 	t.Helper()
 	if is.drained < 0 || is.drained > drainedWithin || !noWorse(is.drained, said.drained) {
 		t.Errorf("%s: drained after %s, want %d s at most, and about the lab's %s", p.name, inSeconds(is.drained), drainedWithin, inSeconds(said.drained))
 	}
-	if d := is.share - said.share; d > shareWithin || d < -shareWithin {
+	if d := is.share - said.share; closely && (d > shareWithin || d < -shareWithin) || is.share > 0.8*fair {
 		t.Errorf("%s: the server has %.1f %% of the calls, the lab says %.1f %%", p.name, 100*is.share, 100*said.share)
 	}
 	if p.rest < recoveredWithin {
