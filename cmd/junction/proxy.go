@@ -154,6 +154,7 @@ func (c *proxyCmd) Run(ctx context.Context, con console) error {
 	}
 	ctx, cancel := untilDrain(ctx)
 	defer cancel()
+	unbroken()
 	in, release := ready(con.in, con.out, con.err)
 	defer release()
 	con.in = in

@@ -81,3 +81,7 @@ func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	return ctx, cancel
 }
+
+// unbroken has it be an error from here on, and not our end, that what we write to is
+// gone: for verbs that have more to do than to print.
+func unbroken() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) } // that it is asked for is enough
