@@ -45,6 +45,7 @@ const (
 type torment struct {
 	name  string
 	flags []string // of the bridge, beside the servers file
+	waits string   // --wait, for a client that waits longer than most; "": the default
 	every int      // ms from one call of the background to the next
 	run   func(d *day)
 }
@@ -65,7 +66,7 @@ const often = 25
 var torments = []torment{
 	{name: "kill", every: often, run: (*day).kill},
 	{name: "forget", every: often, run: (*day).forget},
-	{name: "outage", every: either(375, 19), run: (*day).away, flags: []string{"--wait", "2m"}}, // more than the queue takes
+	{name: "outage", every: either(375, 19), run: (*day).away, waits: "2m"}, // more than the queue takes
 	{name: "hang", every: either(500, often), run: (*day).hang, flags: either(nil, []string{"--ping-interval", "1s", "--ping-timeout", "1s"})},
 	{name: "flood", every: often, run: (*day).flood},
 }
@@ -270,7 +271,11 @@ func TestASessionOfAnSDKsClientOutlivesWhateverBecomesOfTheServer(t *testing.T) 
 func endure(t *testing.T, torment torment, sdk int, w way) *day {
 	shop := openShop(t, w)
 	d := &day{shop: shop, outage: either(time.Minute, 3*time.Second)}
-	d.session = begin(t, sdk, program(t), append([]string{"proxy", "--config", shop.config, "--server", "till"}, torment.flags...)...)
+	args := append([]string{"proxy", "--config", shop.config, "--server", "till"}, torment.flags...)
+	if torment.waits != "" {
+		args = append(args, "--wait", torment.waits)
+	}
+	d.session = begin(t, sdk, program(t), args...)
 	d.do(order{Do: "pump", Every: torment.every})
 	d.before()
 	torment.run(d)
