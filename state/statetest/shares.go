@@ -68,8 +68,8 @@ func sharesReplaced(t *testing.T, s state.ShareStore) {
 }
 
 func sharesFade(t *testing.T, s state.ShareStore) {
-	exchange(t, s, "brief", short, state.Share{Server: "lint", InFlight: 3})
 	exchange(t, s, "lasting", long, state.Share{Server: "lint", InFlight: 1})
+	exchange(t, s, "brief", short, state.Share{Server: "lint", InFlight: 3}) // the younger one
 	age := time.Duration(0)
 	eventually(t, "the shares of the one are gone", func() bool {
 		all, err := s.Exchange(t.Context(), "reader", nil, long)
