@@ -2,6 +2,7 @@ package hostiletest_test
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -45,11 +46,14 @@ func peak() (most func() int64) {
 	}
 }
 
-// Not parallel: it looks at the memory of the whole process.
+// Not parallel: it looks at the memory of the whole process. Both eras read a flood with
+// the same code, so that the short form takes them in turn; the long one (JUNCTION_LONG=1)
+// takes each.
 func TestWhatAServerFloodsAClientWithIsNotKept(t *testing.T) {
 	const limit, over = 16 << 20, 64 << 20
 	large, unlisted := ending{router.OutputInvalid, state.Unknown, ""}, ending{router.OutputInvalid, state.NotExecuted, ""}
-	for _, c := range []struct {
+	long := os.Getenv("JUNCTION_LONG") == "1"
+	for n, c := range []struct {
 		fault       hostiletest.Fault
 		stdio, http *ending
 	}{
@@ -73,7 +77,7 @@ func TestWhatAServerFloodsAClientWithIsNotKept(t *testing.T) {
 			if w.http {
 				want = c.http
 			}
-			if want == nil {
+			if want == nil || !long && w.modern != (n%2 == 0) {
 				continue
 			}
 			t.Run(string(c.fault)+", "+w.name, func(t *testing.T) {
