@@ -22,9 +22,9 @@ const (
 // come within 10 s. It may be called once.
 //
 // A stream that blocks is left by its deadline, where it has one; else it is closed,
-// unless it is an *os.File: those without a deadline cannot be left, and one
-// goroutine then stays in it for as long as the program runs. So it is with the
-// standard input of most programs; nothing is taken from it any more.
+// unless it is an *os.File: those without a deadline cannot be left. A read of one, or
+// a write and who waits to write next, then stay for as long as the program runs;
+// nothing is taken from it any more.
 func (f *Front) Serve(ctx context.Context) error {
 	f.mu.Lock()
 	if f.state != frontNew {
